@@ -37,7 +37,10 @@ fn a_rejected_candidate_names_its_step() {
     let scene = ScanFixture::new();
     scene.file("a.txt", format!("tok_{}\n", "0".repeat(20)));
     let printed = explained(&scene, &["a.txt:1"]);
-    assert!(printed.contains("noise filter     failed   a form without content"), "{printed}");
+    assert!(
+        printed.contains("noise filter     failed   a prefix and one repeated character"),
+        "{printed}"
+    );
     assert!(printed.ends_with("=> not reported\n"), "{printed}");
 }
 

@@ -1,8 +1,8 @@
-//! [`Composition`]: the classes of characters in a secret and the alphabet that it is written in,
-//! found in one pass over its bytes.
+//! [`Composition`]: counts the classes of characters in a secret and finds its alphabet, in one
+//! pass over its bytes.
 
-/// No more of a secret than this is looked at. What is longer and noise shows it by then.
-pub(super) const LOOKED_AT: usize = 192;
+/// How many bytes of a secret the filter reads. Longer noise is recognisable by then.
+pub(super) const SECRET_BYTES_READ: usize = 192;
 
 /// Lower case letters.
 const LOWER: u8 = 1;
@@ -12,11 +12,11 @@ const UPPER: u8 = 2;
 const DIGIT: u8 = 4;
 /// The signs of Base64's alphabets: `+/-_=`.
 const BASE64_SIGN: u8 = 8;
-/// What else is printable.
+/// Other printable characters.
 const OTHER_SIGN: u8 = 16;
-/// Not printable, or not ASCII.
+/// Bytes that are not printable ASCII.
 const FOREIGN: u8 = 32;
-/// A hexadecimal digit.
+/// Hexadecimal digits.
 const HEX: u8 = 64;
 
 const CLASSES: [u8; 256] = {
@@ -37,7 +37,7 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// What a secret is written in: the smallest that has all of its characters.
+/// The smallest alphabet that contains all characters of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alphabet {
     Decimal,
@@ -46,13 +46,13 @@ pub(super) enum Alphabet {
     OneCase,
     /// Letters of both cases and digits: Base62, Base58.
     Base62,
-    /// These and the signs of Base64.
+    /// Letters of both cases, digits, and the signs of Base64.
     Base64,
     /// Anything else.
     Other,
 }
 
-/// What one pass over a secret tells.
+/// The results of one pass over a secret.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Composition {
     pub(super) len: usize,
@@ -62,7 +62,7 @@ pub(super) struct Composition {
     pub(super) signs: usize,
     pub(super) foreign: usize,
     pub(super) alphabet: Alphabet,
-    /// The alphabet of the letters and digits alone, as of a UUID's without its dashes.
+    /// The alphabet of the letters and digits alone: for a UUID, without its dashes.
     pub(super) inner_alphabet: Alphabet,
 }
 
@@ -105,10 +105,11 @@ impl Composition {
     }
 }
 
-/// Returns `true` if `text` has any of `parts` in it, ignoring case; these are in lower case and of
-/// two bytes at least.
+/// Returns `true` if `text` contains any of `parts`, ignoring case. The parts must be in lower case
+/// and have at least two bytes.
 pub(super) fn contains_any(text: &[u8], parts: &[&str]) -> bool {
-    // The lowest five bits tell letters apart, whatever their case: few pairs of bytes begin one of the parts.
+    // The lowest five bits identify a letter regardless of its case. Few pairs of bytes begin one
+    // of the parts.
     let mut beginnings = [0_u32; 32];
     for part in parts {
         let part = part.as_bytes();
@@ -120,7 +121,7 @@ pub(super) fn contains_any(text: &[u8], parts: &[&str]) -> bool {
     })
 }
 
-/// Returns `true` if it begins like this, ignoring case.
+/// Returns `true` if `text` begins with `prefix`, ignoring case.
 pub(super) fn begins_no_case(text: &[u8], prefix: &str) -> bool {
     let prefix = prefix.as_bytes();
     match (text.first(), prefix.first()) {
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_smallest_alphabet_is_named() {
+    fn the_smallest_matching_alphabet_is_chosen() {
         for (text, alphabet) in [
             ("0129", Alphabet::Decimal),
             ("01af", Alphabet::Hex),

@@ -1,9 +1,9 @@
-//! What a secret's bytes turn out to be: encoded text, an image, a public key, a hash.
+//! Recognises the content of a value: encoded text, an image, a public key, a hash.
 
 use super::NoiseContext;
 use super::composition::{Alphabet, Composition, contains_any};
 
-/// How files and keys of known kinds begin in Base64.
+/// The first characters of known kinds of files and keys in Base64.
 const MAGIC: [(&str, &str); 16] = [
     ("iVBORw0KGgo", "an image in Base64"),
     ("/9j/4AAQ", "an image in Base64"),
@@ -23,14 +23,14 @@ const MAGIC: [(&str, &str); 16] = [
     ("AAAAC3NzaC1", "a public key"),
 ];
 
-/// Returns which of the known kinds it is.
+/// Returns the known kind of content, if the text begins like one.
 pub(super) fn known_content(text: &[u8]) -> Option<&'static str> {
     let (_, reason) = MAGIC.iter().find(|(prefix, _)| text.starts_with(prefix.as_bytes()))?;
     Some(reason)
 }
 
-/// Returns `true` if DER is public by its key or line. Its own form does not tell, because private
-/// keys look the same.
+/// Returns `true` if the key or line suggests that DER is public. The bytes alone cannot decide
+/// that, because private keys begin in the same way.
 pub(super) fn is_public_der(text: &[u8], context: &NoiseContext<'_>) -> bool {
     (text.starts_with(b"MII")
         || text.starts_with(b"MIG")
@@ -40,7 +40,7 @@ pub(super) fn is_public_der(text: &[u8], context: &NoiseContext<'_>) -> bool {
             || contains_any(context.line, &["public key", "certificate"]))
 }
 
-/// Words that say: this is computed from content.
+/// Words for values that are computed from content.
 const HASH_NAMES: [&str; 17] = [
     "sha1",
     "sha2",
@@ -61,7 +61,7 @@ const HASH_NAMES: [&str; 17] = [
     "sha-",
 ];
 
-/// Returns `true` if a text of this length may be a hash, in hexadecimal digits or Base64.
+/// Returns `true` if the text has the length of a hash in hexadecimal digits or Base64.
 fn has_length_of_hash(text: &[u8], shape: &Composition) -> bool {
     match shape.alphabet {
         Alphabet::Hex | Alphabet::Decimal => matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128),
@@ -72,19 +72,19 @@ fn has_length_of_hash(text: &[u8], shape: &Composition) -> bool {
     }
 }
 
-/// What says that a secret is a hash.
+/// Where a hash is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SaidBy {
+pub(super) enum HashNamedBy {
     Key,
     Line,
 }
 
-/// Whether it may be a hash, and its key or line says so.
+/// Returns where the context names a hash, if the text has the length of one.
 pub(super) fn hash_by_name(
     text: &[u8],
     shape: &Composition,
     context: &NoiseContext<'_>,
-) -> Option<SaidBy> {
+) -> Option<HashNamedBy> {
     if !has_length_of_hash(text, shape) {
         return None;
     }
@@ -94,28 +94,29 @@ pub(super) fn hash_by_name(
             || name.eq_ignore_ascii_case(b"rev")
     };
     if says_so(context.key) {
-        Some(SaidBy::Key)
+        Some(HashNamedBy::Key)
     } else if shape.alphabet == Alphabet::Hex && line_names_a_hash(text, context.line) {
-        Some(SaidBy::Line)
+        Some(HashNamedBy::Line)
     } else {
         None
     }
 }
 
-/// Looks for a hash's name in the line before the secret. A name inside the secret does not count.
+/// Returns `true` if the line names a hash before the secret. A name inside the secret does not
+/// count.
 fn line_names_a_hash(text: &[u8], line: &[u8]) -> bool {
     let is_here = |at: &usize| line[*at..].starts_with(text);
     let at = memchr::memchr_iter(text[0], line).find(is_here);
     let before = &line[..at.unwrap_or(line.len())];
-    // What is further away names something else.
+    // Words further away name something else.
     let near = &before[before.len().saturating_sub(64)..];
     contains_any(near, &HASH_NAMES)
 }
 
-/// As much of a secret is decoded.
+/// How many bytes of a secret are decoded.
 const DECODED_MAX: usize = 96;
 
-/// Returns `true` for Base64 of printable text. The decoders look at that text; its encoded form is
+/// Returns `true` for Base64 of printable text. The decoders scan that text; its encoded form is
 /// not a secret.
 pub(super) fn is_base64_of_text(text: &[u8], shape: &Composition) -> bool {
     // Hexadecimal digits and letters of one case could also be Base64, but do not decode to
@@ -153,19 +154,22 @@ pub(super) fn is_base64_of_text(text: &[u8], shape: &Composition) -> bool {
 mod tests {
     use super::*;
 
-    fn said_by(text: &str, key: &str, line: &str) -> Option<SaidBy> {
+    fn hash_named_by(text: &str, key: &str, line: &str) -> Option<HashNamedBy> {
         let context = NoiseContext { key: key.as_bytes(), line: line.as_bytes() };
         hash_by_name(text.as_bytes(), &Composition::of(text.as_bytes()), &context)
     }
 
     #[test]
-    fn hashes_are_known_by_length_and_name() {
+    fn hashes_are_recognised_by_length_and_name() {
         let digest = "9f86d081884c7d659a2feaa0c55ad015";
-        assert_eq!(said_by(digest, "file_md5", ""), Some(SaidBy::Key));
-        assert_eq!(said_by(digest, "rev", ""), Some(SaidBy::Key));
-        assert_eq!(said_by(digest, "x", &format!("checksum: {digest}")), Some(SaidBy::Line));
-        assert_eq!(said_by(digest, "token", &format!("token: {digest} # md5")), None);
-        assert_eq!(said_by(&digest[1..], "file_md5", ""), None);
+        assert_eq!(hash_named_by(digest, "file_md5", ""), Some(HashNamedBy::Key));
+        assert_eq!(hash_named_by(digest, "rev", ""), Some(HashNamedBy::Key));
+        assert_eq!(
+            hash_named_by(digest, "x", &format!("checksum: {digest}")),
+            Some(HashNamedBy::Line)
+        );
+        assert_eq!(hash_named_by(digest, "token", &format!("token: {digest} # md5")), None);
+        assert_eq!(hash_named_by(&digest[1..], "file_md5", ""), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Shannon entropy, and how much of it random texts of a length and an alphabet have.
+//! Shannon entropy, and the entropy of random texts with a given length and alphabet.
 
 use super::composition::{Alphabet, Composition};
 use std::sync::LazyLock;
 
-/// Logarithms of counts are looked up; greater ones are computed.
+/// Logarithms of counts below this limit come from a table; the others are computed.
 const TABLE: usize = 512;
 
 static LOG2: LazyLock<[f64; TABLE]> =
@@ -41,7 +41,8 @@ pub fn shannon_entropy(bytes: &[u8]) -> f64 {
     log2(bytes.len()) - sum / len
 }
 
-/// The same for so few bytes that their counts fit into small numbers: what is not there is not looked at.
+/// Like [`shannon_entropy`], for texts so short that the counts fit into bytes. Skips byte values
+/// that do not occur.
 fn shannon_entropy_of_few(bytes: &[u8], len: u8) -> f64 {
     let mut counts = [0_u8; 256];
     for &byte in bytes {
@@ -52,11 +53,11 @@ fn shannon_entropy_of_few(bytes: &[u8], len: u8) -> f64 {
     table[usize::from(len)] - sum / f64::from(len)
 }
 
-/// The lengths for which the table below has columns.
+/// The lengths for which the table below has a column.
 const LENGTHS: [usize; 11] = [8, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192];
 
-/// For alphabets of 10, 16, 32 and 62 characters: what 1,999 of 2,000 random texts of these lengths reach. Measured; a
-/// test measures again.
+/// The entropy that 1,999 of 2,000 random texts reach, for alphabets of 10, 16, 32 and 62
+/// characters and these lengths. The values were measured; a test measures them again.
 const REACHED: [[f64; LENGTHS.len()]; 4] = [
     [1.30, 1.75, 2.00, 2.22, 2.40, 2.55, 2.80, 2.95, 3.05, 3.12, 3.18],
     [1.50, 2.05, 2.40, 2.60, 2.80, 3.05, 3.35, 3.50, 3.65, 3.73, 3.82],
@@ -64,8 +65,8 @@ const REACHED: [[f64; LENGTHS.len()]; 4] = [
     [2.10, 2.65, 3.10, 3.45, 3.70, 4.00, 4.48, 4.75, 5.10, 5.28, 5.48],
 ];
 
-/// Returns the least entropy of random texts of this composition, except one in 2,000. Signs add to
-/// it and are not counted.
+/// Returns the entropy that all but one in 2,000 random texts of this composition reach. Signs
+/// would only add to it, so they are not counted.
 pub(super) fn least_by_chance(shape: &Composition) -> f64 {
     let row = &REACHED[match shape.inner_alphabet {
         Alphabet::Decimal => 0,
@@ -76,7 +77,7 @@ pub(super) fn least_by_chance(shape: &Composition) -> f64 {
     let len = shape.letters() + shape.digits;
     let after = LENGTHS.partition_point(|&column| column <= len);
     match after {
-        // So short that hardly anything can be said.
+        // The text is too short to judge.
         0 => row[0] * len as f64 / LENGTHS[0] as f64,
         _ if after == LENGTHS.len() => row[after - 1],
         _ => {
@@ -101,13 +102,13 @@ mod tests {
         let many = few.repeat(3);
         assert!(
             (shannon_entropy(&few) - shannon_entropy(&many)).abs() < 1e-9,
-            "both ways are the same"
+            "both computations agree"
         );
         assert!(shannon_entropy(&vec![b'a'; 5_000]).abs() < 1e-9, "counts beyond the table");
     }
 
     #[test]
-    fn random_texts_reach_what_chance_gives() {
+    fn random_texts_reach_the_least_entropy_of_the_table() {
         let mut rng = XorShift64::new(11);
         for alphabet in [
             "0123456789",

@@ -1,10 +1,10 @@
-//! Forms that are something else than a secret, whatever is in them: references and templates, URLs, file names,
-//! versions, dates, colours, types.
+//! Recognises values that are not secrets by their form: references and templates, URLs, file
+//! names, versions, dates, colours, types.
 
 use super::composition::{Composition, begins_no_case, contains_any};
 use super::vocabulary::Reading;
 
-/// Returns what a text is instead of a secret.
+/// Returns the known form of a text that is not a secret.
 pub(super) fn known_form(
     text: &[u8],
     shape: &Composition,
@@ -28,13 +28,14 @@ pub(super) fn known_form(
     } else if is_locale(text) {
         Some("a locale")
     } else if is_file(text, reading) {
-        Some("a file's name")
+        Some("a file name")
     } else {
         None
     }
 }
 
-/// `${NAME}`, `{{ name }}`, `<name>`, `%s`, `$(command)`, `$NAME`, `#{name}`, `%NAME%`, `[name]`, and stars.
+/// Recognises `${NAME}`, `{{ name }}`, `<name>`, `%s`, `$(command)`, `$NAME`, `#{name}`, `%NAME%`,
+/// `[name]`, and stars.
 pub(super) fn is_template(text: &[u8]) -> bool {
     let [first, .., last] = text else { return false };
     let is_bracketed =
@@ -48,12 +49,12 @@ pub(super) fn is_template(text: &[u8]) -> bool {
         || text.iter().enumerate().any(|(at, byte)| is_mark(*byte) && begins_template(&text[at..]))
 }
 
-/// Returns `true` if a template's mark may begin with this byte.
+/// Returns `true` if a template marker may begin with this byte.
 fn is_mark(byte: u8) -> bool {
     matches!(byte, b'$' | b'{' | b'#' | b'<' | b'%' | b'*' | b'.' | 0xE2)
 }
 
-/// Returns `true` if a mark of templates, or of what was crossed out, stands here.
+/// Returns `true` if the text begins with a template marker, or with a mask such as stars.
 fn begins_template(text: &[u8]) -> bool {
     match text[0] {
         b'$' => matches!(text, [_, b'{' | b'(', ..]),
@@ -75,7 +76,8 @@ fn is_url(text: &[u8]) -> bool {
             .any(|prefix| begins_no_case(text, prefix))
 }
 
-/// `1.2.3`, `v0.14.0-rc1`, `10.0.0.1:80`: numbers of up to five digits, with dots between them.
+/// Recognises `1.2.3`, `v0.14.0-rc1`, `10.0.0.1:80`: numbers of up to five digits, separated by
+/// dots.
 fn is_version(text: &[u8]) -> bool {
     let mut rest = text.strip_prefix(b"v").or_else(|| text.strip_prefix(b"V")).unwrap_or(text);
     rest = rest.strip_prefix(b"^").or_else(|| rest.strip_prefix(b"~")).unwrap_or(rest);
@@ -96,8 +98,8 @@ fn is_version(text: &[u8]) -> bool {
     }
 }
 
-/// `2024-01-31`, `2024/01/31 12:00`, `20240131T120000Z`, `31.01.2024`, `12:00:00`: nothing but digits and what stands
-/// between them, in such groups.
+/// Recognises `2024-01-31`, `2024/01/31 12:00`, `20240131T120000Z`, `31.01.2024`, `12:00:00`: only
+/// digits and separators, in such groups.
 fn is_date(text: &[u8]) -> bool {
     let is_part = |byte: &u8| {
         byte.is_ascii_digit()
@@ -128,7 +130,7 @@ fn is_media_type(text: &[u8]) -> bool {
         .any(|prefix| begins_no_case(text, prefix))
 }
 
-/// `en-US`, `de_DE.UTF-8`.
+/// Recognises `en-US`, `de_DE.UTF-8`.
 fn is_locale(text: &[u8]) -> bool {
     let [a, b, b'-' | b'_', c, d, rest @ ..] = text else { return false };
     a.is_ascii_lowercase()
@@ -141,7 +143,7 @@ fn is_locale(text: &[u8]) -> bool {
             || rest[0] == b'@')
 }
 
-/// Endings of files' and hosts' names, each between spaces.
+/// Endings of file and host names, separated by spaces.
 const EXTENSIONS: &str = " \
     js ts jsx tsx mjs cjs json jsonl yml yaml toml xml html htm css scss less md rst txt csv tsv log py \
     rb rs go java kt kts swift c h cc cpp hpp cs php pl pm sh bash zsh ps1 bat cmd lua sql db sqlite \
@@ -158,13 +160,14 @@ fn is_extension(extension: &[u8]) -> bool {
     !extension.is_empty() && memchr::memmem::find(EXTENSIONS.as_bytes(), wanted).is_some()
 }
 
-/// Recognises the name of a file or host, or a path, by how it ends or begins.
+/// Recognises a file name, a host name or a path by its beginning or end.
 fn is_file(text: &[u8], reading: &Reading) -> bool {
     let is_path = [&b"./"[..], b"../", b"~/", b"\\\\", b".\\", b"..\\"]
         .iter()
         .any(|prefix| text.starts_with(prefix))
         || text.len() > 2 && text[0].is_ascii_alphabetic() && matches!(&text[1..3], b":\\" | b":/");
-    // Base64 may also begin with a slash and contain more of them, so words must be between.
+    // Base64 may also begin with a slash and contain more of them, so require words between the
+    // slashes.
     let is_rooted = text[0] == b'/'
         && text[1..].contains(&b'/')
         && reading.letters >= 4
@@ -179,11 +182,11 @@ fn is_file(text: &[u8], reading: &Reading) -> bool {
     }
 }
 
-/// Code that gives a value rather than a value: calls, subscripts, members.
+/// Recognises code instead of a literal value: calls, subscripts, members.
 pub(super) fn is_code(text: &[u8], reading: &Reading) -> bool {
     let is_wordy = reading.letters > 0
         && (reading.covered * 2 >= reading.letters || reading.wordiness() > 2.0);
-    // Random text ends here.
+    // Most random text fails this check.
     if !is_wordy {
         return false;
     }
@@ -199,7 +202,7 @@ pub(super) fn is_code(text: &[u8], reading: &Reading) -> bool {
     has_brackets() || has_members() || is_reference()
 }
 
-/// Returns `true` if all of it is an e-mail address.
+/// Returns `true` if the whole text is an e-mail address.
 pub(super) fn is_mail_address(text: &[u8]) -> bool {
     let Some(at) = text.iter().position(|&byte| byte == b'@') else { return false };
     let (name, host) = (&text[..at], &text[at + 1..]);
@@ -214,8 +217,8 @@ pub(super) fn is_mail_address(text: &[u8]) -> bool {
         && host[dot + 1..].iter().all(u8::is_ascii_lowercase)
 }
 
-/// Returns how many digits a number has that is written `0x...`, perhaps with `_` between them and
-/// a type after them, as in code.
+/// Returns the number of digits of a number in the notation `0x...`, as in code: perhaps with `_`
+/// between the digits and a type after them.
 pub(super) fn hexadecimal_number(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
     let number = rest.iter().take_while(|&&byte| byte.is_ascii_hexdigit() || byte == b'_').count();
@@ -225,9 +228,9 @@ pub(super) fn hexadecimal_number(text: &[u8]) -> Option<usize> {
     is_type.then(|| rest[..number].iter().filter(|&&byte| byte != b'_').count())
 }
 
-/// Recognises a hash that names its kind: of content (`sha256-...`), or of a password (`$2b$...`).
+/// Recognises a hash that states its kind: of content (`sha256-...`), or of a password (`$2b$...`).
 pub(super) fn hash_with_its_kind(text: &[u8]) -> Option<&'static str> {
-    // All of them have a sign early on.
+    // All of these contain a sign near the beginning.
     if !text.iter().take(8).any(|byte| matches!(byte, b'-' | b':' | b'$' | b'}')) {
         return None;
     }
@@ -252,7 +255,7 @@ pub(super) fn hash_with_its_kind(text: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns `true` if it is 8-4-4-4-12 hexadecimal digits.
+/// Returns `true` if the text is a UUID: 8-4-4-4-12 hexadecimal digits.
 pub(super) fn is_uuid(text: &[u8]) -> bool {
     text.len() == 36
         && text.iter().enumerate().all(|(at, byte)| match at {
@@ -261,7 +264,7 @@ pub(super) fn is_uuid(text: &[u8]) -> bool {
         })
 }
 
-/// Returns `true` if a key's name says that its value only identifies something.
+/// Returns `true` if the key suggests that its value is only an identifier.
 pub(super) fn names_an_identifier(key: &[u8]) -> bool {
     let ends_in_id = key.ends_with(b"id")
         && !key.len().checked_sub(3).is_some_and(|at| key[at].is_ascii_lowercase())
@@ -281,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn other_things_are_known_by_their_form() {
+    fn values_that_are_not_secrets_are_recognised_by_form() {
         for (reason, texts) in [
             (
                 "a reference or template, filled in elsewhere",
@@ -312,7 +315,7 @@ mod tests {
             ("a media type", &["application/x-www-form-urlencoded"]),
             ("a locale", &["en-US", "de_DE.UTF-8"]),
             (
-                "a file's name",
+                "a file name",
                 &[
                     "tls-server.key",
                     "./secrets",
@@ -338,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn code_addresses_and_hashes() {
+    fn code_mail_addresses_and_hashes_are_recognised() {
         for text in [
             "config.get(\"token\")",
             "getToken()",
@@ -360,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_identify() {
+    fn keys_of_identifiers_are_recognised() {
         for key in ["id", "client_id", "clientId", "CLIENT_ID", "requestUuid"] {
             assert!(names_an_identifier(key.as_bytes()), "{key}");
         }

@@ -1,10 +1,10 @@
-//! The strict check, for values that only their key calls a secret.
+//! The strict check, for values whose only sign of being a secret is their key.
 //!
-//! The order: what the value certainly is instead, then how it is made (entropy, words). The most
-//! certain checks come first, so that the reason given is the strongest.
+//! First it checks whether the value is certainly something else, then its composition (entropy,
+//! words). The most certain checks come first, so that the reported reason is the strongest.
 
 use super::composition::{Alphabet, Composition};
-use super::content::{SaidBy, hash_by_name, is_base64_of_text, is_public_der, known_content};
+use super::content::{HashNamedBy, hash_by_name, is_base64_of_text, is_public_der, known_content};
 use super::entropy::{least_by_chance, shannon_entropy};
 use super::form::{
     hash_with_its_kind, hexadecimal_number, is_code, is_mail_address, is_uuid, known_form,
@@ -15,10 +15,11 @@ use super::regular::{Regularity, regularity};
 use super::vocabulary::{self, Reading};
 use super::{NoiseContext, NoiseVerdict, is_crossed_out, reason};
 
-/// As many standard deviations more common pairs than chance gives make a text wordy.
+/// A text is wordy if its common letter pairs exceed the number expected by chance by this many
+/// standard deviations.
 const WORDY: f64 = 3.3;
 
-/// Judges a secret of bounded length.
+/// Judges a secret, which the caller has cut to a bounded length.
 pub(super) fn judge(secret: &[u8], context: &NoiseContext<'_>) -> NoiseVerdict {
     if secret.is_empty() {
         return NoiseVerdict::Drop("empty");
@@ -60,7 +61,7 @@ pub(super) fn judge(secret: &[u8], context: &NoiseContext<'_>) -> NoiseVerdict {
     }
 }
 
-/// Hashes, identifiers, files and keys that are public.
+/// Recognises hashes, identifiers, files and public keys.
 fn known_encoding(secret: &[u8], shape: &Composition, context: &NoiseContext<'_>) -> NoiseVerdict {
     if let Some(reason) = hash_with_its_kind(secret) {
         return match reason {
@@ -78,13 +79,13 @@ fn known_encoding(secret: &[u8], shape: &Composition, context: &NoiseContext<'_>
         return NoiseVerdict::Drop("an identifier, by its name");
     }
     match hash_by_name(secret, shape, context) {
-        Some(SaidBy::Key) => NoiseVerdict::Drop("a hash, by its name"),
-        Some(SaidBy::Line) => NoiseVerdict::Lower("a hash, by its line"),
+        Some(HashNamedBy::Key) => NoiseVerdict::Drop("a hash, by its name"),
+        Some(HashNamedBy::Line) => NoiseVerdict::Lower("a hash, by its line"),
         None => NoiseVerdict::Keep,
     }
 }
 
-/// Judges a token by how it is made. No person chose it, so it should be random.
+/// Judges a token by its composition. A program generated it, so it should look random.
 fn judge_token(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVerdict {
     if secret.iter().any(u8::is_ascii_whitespace) {
         return NoiseVerdict::Drop("text with spaces");
@@ -113,9 +114,9 @@ fn judge_token(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVe
     }
 }
 
-/// Words, and what reads like them.
+/// Rejects or lowers values that are, or look like, words.
 fn judge_words(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVerdict {
-    // Hexadecimal digits hardly ever spell words.
+    // Hexadecimal digits rarely spell words.
     if shape.alphabet == Alphabet::Hex {
         return NoiseVerdict::Keep;
     }
@@ -128,11 +129,11 @@ fn judge_words(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVe
     } else if is_wordy && shape.digits * 8 <= shape.len {
         NoiseVerdict::Drop("reads like words")
     } else if reading.covered * 3 >= characters {
-        NoiseVerdict::Lower("has words in it")
+        NoiseVerdict::Lower("contains words")
     } else if is_wordy {
         NoiseVerdict::Lower("reads like words")
     } else if reading.short_placeholder {
-        NoiseVerdict::Lower("says that it is for tests")
+        NoiseVerdict::Lower("marked as a test value")
     } else if shape.digits == 0 && (shape.lower == 0 || shape.upper == 0) {
         NoiseVerdict::Lower("letters of one case only")
     } else {
@@ -140,8 +141,9 @@ fn judge_words(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVe
     }
 }
 
-/// `snake_case`, `kebab-case`, `dotted.name`: pieces of letters of one case (or with capitals), perhaps with a short
-/// number behind them. Chance makes no two such pieces of a token.
+/// Recognises `snake_case`, `kebab-case`, `dotted.name`: parts with letters of one case (or with a
+/// capital first), perhaps with a short number after them. A random token does not contain two such
+/// parts.
 fn is_identifier(secret: &[u8], reading: &Reading) -> bool {
     let mut pieces = 0;
     let mut long = 0;
@@ -164,7 +166,7 @@ fn is_identifier(secret: &[u8], reading: &Reading) -> bool {
     pieces >= 2 && long >= 1 && (pieces >= 3 || reading.wordiness() > 1.0)
 }
 
-/// `CamelCase`, perhaps with a short number behind it, of parts as long as words are.
+/// Recognises `CamelCase`, perhaps with a short number after it, whose parts are as long as words.
 fn is_camel_case(secret: &[u8], shape: &Composition, reading: &Reading) -> bool {
     let trailing = secret.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     shape.signs == 0

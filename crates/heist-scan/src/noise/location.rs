@@ -1,9 +1,9 @@
-//! Where a secret is: paths of tests and documentation, minified code, tables of numbers. This only
-//! affects the confidence of a generic finding.
+//! Judges the location of a secret: paths of tests and documentation, minified code, tables of
+//! numbers. It affects only the confidence of a generic finding.
 
 use std::path::Path;
 
-/// Returns `true` for directories in which secrets are made up.
+/// Returns `true` for names of directories that usually contain made-up secrets.
 fn is_known_folder(lower: &[u8]) -> bool {
     matches!(
         lower,
@@ -42,7 +42,7 @@ fn is_known_folder(lower: &[u8]) -> bool {
     )
 }
 
-/// Parts of files' names that say the same.
+/// Returns `true` for parts of file names that suggest made-up secrets.
 fn is_known_part(lower: &[u8]) -> bool {
     matches!(
         lower,
@@ -60,10 +60,10 @@ fn is_known_part(lower: &[u8]) -> bool {
     )
 }
 
-/// The longest of these names.
+/// The length of the longest of these names.
 const NAME_MAX: usize = 16;
 
-/// Asks about a name in lower case, if it is short enough to be known.
+/// Calls `is_known` with the name in lower case, unless the name is too long to be known.
 fn in_lower_case(name: &[u8], is_known: fn(&[u8]) -> bool) -> bool {
     let mut lower = [0; NAME_MAX];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };
@@ -72,16 +72,16 @@ fn in_lower_case(name: &[u8], is_known: fn(&[u8]) -> bool) -> bool {
     is_known(lower)
 }
 
-/// Endings of documentation.
+/// File extensions of documentation.
 const DOCUMENTS: [&str; 6] = [".md", ".mdx", ".rst", ".adoc", ".asciidoc", ".markdown"];
 
-/// As much of a path is looked at, from its end.
-const PATH_LOOKED_AT: usize = 1024;
+/// How many bytes of a path the filter reads, counted from its end.
+const PATH_BYTES_READ: usize = 1024;
 
-/// Why a secret at this path is likely made up.
+/// Returns why a secret at this path is likely made up.
 pub(super) fn made_up_by_path(path: &Path) -> Option<&'static str> {
     let bytes = path.as_os_str().as_encoded_bytes();
-    let bytes = &bytes[bytes.len().saturating_sub(PATH_LOOKED_AT)..];
+    let bytes = &bytes[bytes.len().saturating_sub(PATH_BYTES_READ)..];
     let (folders, name) = match bytes.iter().rposition(|&byte| is_separator(byte)) {
         Some(at) => (&bytes[..at], &bytes[at + 1..]),
         None => (&bytes[..0], bytes),
@@ -105,7 +105,8 @@ fn is_folder_of_tests(folder: &[u8]) -> bool {
         || ends_no_case(folder, "_tests")
 }
 
-/// `test_x.py`, `x_test.go`, `x.test.js`, `x.spec.ts`, `XTest.java`, `XTests.cs`, `x-example.yml`, `.env.example`.
+/// Recognises `test_x.py`, `x_test.go`, `x.test.js`, `x.spec.ts`, `XTest.java`, `XTests.cs`,
+/// `x-example.yml`, `.env.example`.
 fn is_name_of_test(name: &[u8]) -> bool {
     name.split(|byte| matches!(byte, b'.' | b'_' | b'-')).any(|part| {
         in_lower_case(part, is_known_part) || part.ends_with(b"Test") || part.ends_with(b"Tests")
@@ -118,14 +119,15 @@ fn ends_no_case(name: &[u8], ending: &str) -> bool {
         .is_some_and(|at| name[at..].eq_ignore_ascii_case(ending.as_bytes()))
 }
 
-/// A shorter line says nothing about its kind.
+/// Shorter lines are not classified.
 const LINE_MIN: usize = 160;
 
-/// As much of a line is looked at.
-const LINE_LOOKED_AT: usize = 256;
+/// How many bytes of a line are read to classify it.
+const LINE_BYTES_READ: usize = 256;
 
-/// What is counted in a line, each in 16 bits of a word: spaces, signs of code, what numbers are made of, commas.
-/// Braces and quotes are not: data without spaces has as many of them as code.
+/// Counters for the characters of a line, each in 16 bits of a word: spaces, signs of code,
+/// characters of numbers, commas. Braces and quotes are not counted, because data without spaces
+/// has as many of them as code.
 const COUNTED: [u64; 256] = {
     let mut counted = [0; 256];
     let mut byte = 0;
@@ -142,12 +144,12 @@ const COUNTED: [u64; 256] = {
     counted
 };
 
-/// Returns what kind of line makes a secret in it unlikely.
+/// Returns why a secret in this line is unlikely.
 pub(super) fn unlikely_line(line: &[u8]) -> Option<&'static str> {
     if line.len() < LINE_MIN {
         return None;
     }
-    let line = &line[..line.len().min(LINE_LOOKED_AT)];
+    let line = &line[..line.len().min(LINE_BYTES_READ)];
     let counts: u64 = line.iter().map(|&byte| COUNTED[usize::from(byte)]).sum();
     let [spaces, code, numbers, commas] =
         [0, 16, 32, 48].map(|lane| (counts >> lane & 0xFFFF) as usize);
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_and_documents_are_known_by_their_paths() {
+    fn tests_and_documents_are_recognised_by_their_paths() {
         for path in [
             "tests/a.rs",
             "src/__tests__/a.js",
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn minified_code_and_tables_are_known() {
+    fn minified_code_and_tables_are_recognised() {
         let code = "var a=function(b){return b&&b.c?d(e):f};".repeat(8);
         assert_eq!(unlikely_line(code.as_bytes()), Some("in minified code"));
         let table = "0x1f, 0x22, 34, 128, ".repeat(12);

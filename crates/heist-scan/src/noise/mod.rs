@@ -1,21 +1,22 @@
-//! The noise filter: what suggests that a match is not a secret.
+//! The noise filter: recognises matches that are not secrets.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `composition` | classes of characters and alphabets |
-//! | `entropy` | how much entropy chance gives a text of a length and an alphabet |
+//! | `entropy` | the entropy of random texts with a given length and alphabet |
 //! | `regular` | repetitions, sequences, keyboard rows |
-//! | `vocabulary`, `words.txt` | words, placeholders, and what reads like words |
-//! | `form` | templates, URLs, versions, dates, files' names, code |
+//! | `vocabulary`, `words.txt` | words, placeholders, and text that reads like words |
+//! | `form` | templates, URLs, versions, dates, file names, code |
 //! | `content` | hashes, images, public keys, Base64 of text |
 //! | `location` | paths of tests, documentation, minified code, tables of numbers |
 //! | `generic`, `password` | the strict checks |
 //!
-//! Invariants: an answer depends only on what is passed in. The filter reads a bounded part of a
-//! secret, its key, line and path, and allocates nothing. It keeps random tokens of 20 characters
+//! Invariants: an answer depends only on the arguments. The filter reads a bounded part of a
+//! secret, its key, line and path, and does not allocate. It keeps random tokens of 20 characters
 //! and more, except a few in a thousand: a test counts them.
 //!
-//! Not guaranteed: that what the filter keeps is a secret. It only recognises what is not.
+//! Not guaranteed: that a value is a secret because the filter keeps it. The filter only recognises
+//! values that are not.
 
 mod composition;
 mod content;
@@ -32,8 +33,8 @@ mod tests;
 
 pub use entropy::shannon_entropy;
 
-use composition::LOOKED_AT;
-use regular::{Regularity, is_empty_form, regularity};
+use composition::SECRET_BYTES_READ;
+use regular::{Regularity, is_prefix_and_one_character, regularity};
 use std::path::Path;
 
 /// The noise filter. It never changes, so all workers share one.
@@ -62,15 +63,16 @@ impl Default for Noise {
 /// The filter's answer about one secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseVerdict {
-    /// Nothing speaks against the secret.
+    /// The filter has no objection.
     Keep,
-    /// Something does, for this reason: the confidence becomes [`Low`](crate::Confidence::Low).
+    /// The secret is doubtful, for this reason: its confidence becomes
+    /// [`Low`](crate::Confidence::Low).
     Lower(&'static str),
-    /// It is certainly not a secret, for this reason.
+    /// The value is certainly not a secret, for this reason.
     Drop(&'static str),
 }
 
-/// How strictly the filter looks at a secret. Parsers choose this for what they find.
+/// How strictly the filter checks a secret. Parsers choose this for each hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseCheck {
     /// See [`Noise::judge_generic`].
@@ -79,73 +81,77 @@ pub enum NoiseCheck {
     Mild,
     /// See [`Noise::judge_url_password`].
     UrlPassword,
-    /// Not at all: the secret was parsed, so its letters say nothing about it.
+    /// No check: a parser verified the secret, so its characters do not matter.
     Skip,
 }
 
 /// The text around a secret.
 #[derive(Clone, Copy, Debug)]
 pub struct NoiseContext<'a> {
-    /// What the secret is assigned to; may be empty.
+    /// The key that the secret is assigned to; may be empty.
     pub key: &'a [u8],
-    /// The text near it, in its line; may be empty.
+    /// The part of the secret's line around it; may be empty.
     pub line: &'a [u8],
 }
 
 /// How many bytes of a key the filter reads, counted from its end.
-const KEY_LOOKED_AT: usize = 128;
+const KEY_BYTES_READ: usize = 128;
 
 /// How many bytes of a line the filter reads.
-const LINE_LOOKED_AT: usize = 1024;
+const LINE_BYTES_READ: usize = 1024;
 
 impl NoiseContext<'_> {
     /// Returns the part of the context that the filter reads.
     fn bounded(&self) -> NoiseContext<'_> {
         NoiseContext {
-            key: &self.key[self.key.len().saturating_sub(KEY_LOOKED_AT)..],
-            line: &self.line[..self.line.len().min(LINE_LOOKED_AT)],
+            key: &self.key[self.key.len().saturating_sub(KEY_BYTES_READ)..],
+            line: &self.line[..self.line.len().min(LINE_BYTES_READ)],
         }
     }
 }
 
 impl Noise {
-    /// Judges a generic secret or a password, strictly. If the key names a password, the filter expects words and
-    /// years in the value: people choose such passwords, programs do not make such tokens.
+    /// Judges a generic secret or a password, strictly. If the key names a password, the value may
+    /// contain words and years: people choose such passwords, while programs do not generate such
+    /// tokens.
     ///
-    /// Where the secret is does not matter here: see [`Noise::made_up_path`] and [`Noise::unlikely_line`].
+    /// This check ignores where the secret is: see [`Noise::made_up_path`] and
+    /// [`Noise::unlikely_line`].
     #[must_use]
     pub fn judge_generic(&self, secret: &[u8], context: &NoiseContext<'_>) -> NoiseVerdict {
         if !self.enabled {
             return NoiseVerdict::Keep;
         }
-        let looked_at = &secret[..secret.len().min(LOOKED_AT)];
-        generic::judge(looked_at, &context.bounded())
+        let text = &secret[..secret.len().min(SECRET_BYTES_READ)];
+        generic::judge(text, &context.bounded())
     }
 
-    /// Judges a secret of a vendor's form, mildly. Only placeholders, repetitions and sequences count, and they only
-    /// lower the confidence, unless one repeated character is all that follows the prefix. Where the secret is does
-    /// not matter: a vendor's token in a test is as valid as anywhere else.
+    /// Judges a secret in a vendor's format, mildly. Only placeholders, repetitions and sequences
+    /// count, and they only lower the confidence. The filter drops the secret only if it is a
+    /// prefix and one repeated character. Its location does not matter: a vendor's token in a test
+    /// is as valid as anywhere else.
     #[must_use]
     pub fn judge_vendor(&self, secret: &[u8]) -> NoiseVerdict {
         if !self.enabled {
             return NoiseVerdict::Keep;
         }
-        let looked_at = &secret[..secret.len().min(LOOKED_AT)];
-        if is_empty_form(looked_at) {
-            NoiseVerdict::Drop("a form without content")
-        } else if let Some(regularity) = regularity(looked_at) {
+        let text = &secret[..secret.len().min(SECRET_BYTES_READ)];
+        if is_prefix_and_one_character(text) {
+            NoiseVerdict::Drop("a prefix and one repeated character")
+        } else if let Some(regularity) = regularity(text) {
             NoiseVerdict::Lower(reason(regularity))
-        } else if is_crossed_out(looked_at) || vocabulary::has_placeholder(looked_at) {
+        } else if is_crossed_out(text) || vocabulary::has_placeholder(text) {
             NoiseVerdict::Lower("a placeholder")
-        } else if form::is_template(looked_at) {
+        } else if form::is_template(text) {
             NoiseVerdict::Lower("a reference or template, filled in elsewhere")
         } else {
             NoiseVerdict::Keep
         }
     }
 
-    /// Judges a password of a URL or a connection string: mildly as it is written, then strictly after percent
-    /// decoding. The strict part only lowers the confidence, because a host beside the password speaks for it.
+    /// Judges a password in a URL or a connection string: mildly as it is written, then strictly
+    /// after percent decoding. The strict part only lowers the confidence, because the host beside
+    /// the password makes it plausible.
     #[must_use]
     pub fn judge_url_password(&self, written: &[u8], decoded: &[u8]) -> NoiseVerdict {
         match self.judge_vendor(written) {
@@ -173,13 +179,13 @@ impl Noise {
 
 fn reason(regularity: Regularity) -> &'static str {
     match regularity {
-        Regularity::OneCharacter => "one character again and again",
+        Regularity::OneCharacter => "one repeated character",
         Regularity::Repeated => "a repeated group of characters",
         Regularity::Sequential => "characters in sequence",
     }
 }
 
-/// Returns `true` if it has `xxxx` or `****` in it.
+/// Returns `true` if the text contains `xxxx` or `****`.
 fn is_crossed_out(text: &[u8]) -> bool {
     memchr::memchr3_iter(b'x', b'X', b'*', text).any(|at| text[at..].starts_with(&[text[at]; 4]))
 }

@@ -1,5 +1,5 @@
-//! The check of passwords: people make them of words, years and signs, so less speaks against a
-//! password than against a token.
+//! The check for passwords. People make them from words, years and signs, so it is less strict than
+//! the check for tokens.
 
 use super::NoiseVerdict;
 use super::composition::{Composition, begins_no_case, contains_any};
@@ -7,8 +7,8 @@ use super::entropy::{least_by_chance, shannon_entropy};
 use super::form::is_mail_address;
 use super::vocabulary::Reading;
 
-/// Words in place of a password.
-const NO_PASSWORDS: [&str; 30] = [
+/// Placeholder words for a password.
+const PLACEHOLDER_WORDS: [&str; 30] = [
     "password",
     "passwd",
     "passphrase",
@@ -47,7 +47,7 @@ pub(super) fn is_named_by(key: &[u8]) -> bool {
         || key.len() >= 4 && begins_no_case(&key[key.len() - 4..], "pass")
 }
 
-/// Judges what a person may have chosen.
+/// Judges a password that a person may have chosen.
 pub(super) fn judge(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVerdict {
     let is_word = |word: &&str| secret.eq_ignore_ascii_case(word.as_bytes());
     let spaces = secret.iter().filter(|&&byte| byte == b' ').count();
@@ -58,8 +58,8 @@ pub(super) fn judge(secret: &[u8], shape: &Composition, reading: &Reading) -> No
         .all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     if shape.len < 4 {
         NoiseVerdict::Drop("too short for a password")
-    } else if NO_PASSWORDS.iter().any(is_word) {
-        NoiseVerdict::Drop("a word that stands for a password")
+    } else if PLACEHOLDER_WORDS.iter().any(is_word) {
+        NoiseVerdict::Drop("a placeholder for a password")
     } else if spaces >= 2 && mostly_words || spaces >= 1 && all_words {
         NoiseVerdict::Drop("text with spaces")
     } else if all_words && reading.parts >= 2 && shape.digits == 0 && has_only_names_signs {
@@ -67,7 +67,7 @@ pub(super) fn judge(secret: &[u8], shape: &Composition, reading: &Reading) -> No
     } else if is_mail_address(secret) {
         NoiseVerdict::Lower("an e-mail address")
     } else if reading.short_placeholder || contains_any(secret, &["password", "passwd", "secret"]) {
-        NoiseVerdict::Lower("a word that stands for a password")
+        NoiseVerdict::Lower("a placeholder for a password")
     } else if all_words && shape.digits + shape.signs == 0 {
         NoiseVerdict::Lower("a word")
     } else if shape.digits == shape.len {

@@ -1,35 +1,35 @@
-//! Regular text, which chance does not make: one repeated character, repeated groups, sequences,
-//! keyboard rows.
+//! Recognises regular text, which does not occur by chance: one repeated character, repeated
+//! groups, sequences, keyboard rows.
 //!
-//! Most texts take one pass, which is that for sequences. What covers more than half of a text covers its middle, so
-//! the other checks begin there, and go on only as far as something is repeated: at most once for each length of a
-//! group. Nothing is allocated.
+//! Most texts take a single pass, the one for sequences. A repetition of more than half of the text
+//! covers its middle, so the other checks start there and continue only as far as the text repeats
+//! itself: at most once for each group length. Nothing is allocated.
 
-/// What is regular about a text.
+/// A kind of regularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Regularity {
-    /// Little but one character.
+    /// Mostly one repeated character.
     OneCharacter,
-    /// A group of characters, again and again.
+    /// A repeated group of characters.
     Repeated,
-    /// Characters in the order of the alphabet, of the digits or of a keyboard.
+    /// Characters in alphabetical, numerical or keyboard order.
     Sequential,
 }
 
-/// The longest group that is looked for.
+/// The length of the longest repeated group that is recognised.
 const PERIOD_MAX: usize = 16;
 
-/// A repetition shorter than this may be chance.
+/// Shorter repetitions may occur by chance.
 const REPEATED_MIN: usize = 12;
 
-/// A sequence of this length is not chance: one in a million texts of random hexadecimal digits has
-/// one.
+/// Sequences of this length do not occur by chance: only one in a million texts of random
+/// hexadecimal digits contains one.
 const SEQUENCE_MIN: usize = 8;
 
-/// Shorter sequences count if they make up most of the text.
+/// Sequences of this length count if they make up most of the text.
 const SHORT_SEQUENCE_MIN: usize = 4;
 
-/// Returns what is regular about it, if anything.
+/// Returns how the text is regular, if it is.
 pub(super) fn regularity(text: &[u8]) -> Option<Regularity> {
     if is_one_character(text) {
         Some(Regularity::OneCharacter)
@@ -42,30 +42,31 @@ pub(super) fn regularity(text: &[u8]) -> Option<Regularity> {
     }
 }
 
-/// Returns `true` if all that follows a short prefix is one character.
-pub(super) fn is_empty_form(text: &[u8]) -> bool {
+/// Returns `true` if the text is a short prefix followed by one repeated character.
+pub(super) fn is_prefix_and_one_character(text: &[u8]) -> bool {
     let Some(&last) = text.last() else { return true };
     let tail = text.iter().rev().take_while(|&&byte| byte == last).count();
     tail >= 8 && tail * 2 >= text.len() && text.len() - tail <= 12
 }
 
-/// Returns `true` if more than half of it is one character in a row.
+/// Returns `true` if more than half of the text is one character in a row.
 fn is_one_character(text: &[u8]) -> bool {
     let middle = text.len() / 2;
     let Some(&byte) = text.get(middle) else { return false };
     run_around(text, middle, |at| text[at] == byte) * 2 > text.len() && text.len() >= 4
 }
 
-/// Returns `true` if more than half of it is a group of characters, again and again.
+/// Returns `true` if more than half of the text is a repeated group of characters.
 fn is_repeated(text: &[u8]) -> bool {
     let middle = text.len() / 2;
     let Some(&byte) = text.get(middle) else { return false };
     let is_most = |run: usize, period: usize| {
         let covered = run + period;
-        // The group at least twice and a half, so that a text which is written twice is not yet one.
+        // The group must occur two and a half times, so that a text written twice does not count.
         covered >= REPEATED_MIN && covered * 2 > text.len() && run * 2 >= period * 3
     };
-    // What is in the middle stands there a group before, unless that is the first group: then a group after.
+    // The middle character also occurs one group length earlier or, if it is in the first group,
+    // later.
     let before = &text[middle - PERIOD_MAX.min(middle)..middle];
     let after = &text[middle + 1..text.len().min(middle + 1 + PERIOD_MAX)];
     memchr::memrchr_iter(byte, before).map(|at| before.len() - at).any(|period| {
@@ -77,8 +78,8 @@ fn is_repeated(text: &[u8]) -> bool {
     })
 }
 
-/// Returns how long the run of positions around `middle` is for which `holds` does; 0 if it does
-/// not hold there.
+/// Returns the length of the run of positions around `middle` for which `holds` returns `true`; 0
+/// if it does not for `middle` itself.
 fn run_around(text: &[u8], middle: usize, holds: impl Fn(usize) -> bool) -> usize {
     if !holds(middle) {
         return 0;
@@ -88,7 +89,7 @@ fn run_around(text: &[u8], middle: usize, holds: impl Fn(usize) -> bool) -> usiz
     ahead + behind
 }
 
-/// What follows a character on the most common keyboard, to the right; 0 if nothing does.
+/// The character to the right of each character on the most common keyboard; 0 if there is none.
 const KEY_AFTER: [u8; 256] = {
     let mut after = [0; 256];
     let rows: [&[u8]; 3] = [b"qwertyuiop", b"asdfghjkl", b"zxcvbnm"];
@@ -104,8 +105,8 @@ const KEY_AFTER: [u8; 256] = {
     after
 };
 
-/// What follows a letter or digit where its order begins again: the digits go on with `a` or with 0, hexadecimal digits
-/// and letters with 0, and letters with `a`.
+/// The characters that may follow where an order wraps around: `a` or 0 after the digits, 0 after
+/// the hexadecimal digits, 0 or `a` after the letters.
 const WRAPPED: [[u8; 2]; 256] = {
     let mut wrapped = [[0; 2]; 256];
     wrapped[b'9' as usize] = *b"0a";
@@ -114,7 +115,7 @@ const WRAPPED: [[u8; 2]; 256] = {
     wrapped
 };
 
-/// Returns `true` if `next` follows `byte` in the alphabet or the digits. Both are lower case
+/// Returns `true` if `next` follows `byte` in the alphabet or the digits. Both must be lower case
 /// letters or digits.
 const fn follows(byte: u8, next: u8) -> bool {
     let wrapped = WRAPPED[byte as usize];
@@ -125,7 +126,7 @@ const fn follows_on_keyboard(byte: u8, next: u8) -> bool {
     KEY_AFTER[byte as usize] == next
 }
 
-/// Letters in lower case and digits, numbered from 1 on; 0 for all else.
+/// Numbers lower case letters and digits from 1; 0 for everything else.
 const NUMBERS: [u8; 256] = {
     let mut numbers = [0; 256];
     let mut byte = 0_u8;
@@ -141,13 +142,13 @@ const NUMBERS: [u8; 256] = {
     numbers
 };
 
-/// In the alphabet or the digits, the second follows the first.
+/// The second character follows the first in the alphabet or the digits.
 const NEXT: u8 = 1;
-/// It does so there or on a keyboard.
+/// The second character follows the first there or on a keyboard.
 const UPWARDS: u8 = 2;
-/// The first follows the second.
+/// The first character follows the second.
 const DOWNWARDS: u8 = 4;
-/// They are the same.
+/// The characters are equal.
 const SAME: u8 = 8;
 
 /// How two numbered characters follow each other.
@@ -173,15 +174,16 @@ const RELATIONS: [[u8; 64]; 64] = {
     relations
 };
 
-/// The kinds of sequences: upwards, downwards, every second character upwards, upwards with doubled characters.
+/// The kinds of sequences: ascending, descending, ascending in every second character, and
+/// ascending with doubled characters.
 const KINDS: usize = 4;
 
-/// Returns `true` if it is mostly in sequence: `12345678`, `hgfedcba`, `11223344`, `a1b2c3d4`,
-/// `qwertyui`. Signs are skipped and case does not matter.
+/// Returns `true` if most of the text is in sequence: `12345678`, `hgfedcba`, `11223344`,
+/// `a1b2c3d4`, `qwertyui`. Signs are skipped and case does not matter.
 fn is_sequential(text: &[u8]) -> bool {
     let mut current = [1_usize; KINDS];
     let mut covered = [0_usize; KINDS];
-    // One repeated character is not a sequence: doubled characters must also make steps.
+    // One repeated character is not a sequence: doubled characters must also advance.
     let mut steps = 0;
     let (mut before, mut last) = (0, 0);
     let mut len = 0;
@@ -192,7 +194,7 @@ fn is_sequential(text: &[u8]) -> bool {
         let relation = RELATIONS[last][number];
         let alternates = RELATIONS[before][number] & NEXT;
         (before, last) = (last, number);
-        // Mostly, nothing goes on.
+        // Usually no sequence continues.
         if relation | alternates == 0 {
             (current, steps) = ([1; KINDS], 0);
             continue;
@@ -254,9 +256,9 @@ mod tests {
         }
     }
 
-    /// Wherever it begins, and just as much as the same text from the back to the front.
+    /// The repetition may begin anywhere, and the reversed text counts just the same.
     #[test]
-    fn a_repetition_of_more_than_half_is_seen_wherever_it_is() {
+    fn a_repetition_of_more_than_half_is_found_anywhere() {
         let other = b"Vq3rT8xLm2Zp6KwYb4Nc";
         for period in 3..=PERIOD_MAX {
             let group = &b"k7Qz9fW2hJ5sD8gT"[..period];
@@ -275,10 +277,10 @@ mod tests {
     }
 
     #[test]
-    fn a_form_without_content_is_empty() {
-        assert!(is_empty_form(b"tok_xxxxxxxxxxxxxxxxxxxx"));
-        assert!(is_empty_form(b"0000000000000000"));
-        assert!(!is_empty_form(b"tok_k3Qz9fxxxxxxxx0000000000"));
-        assert!(!is_empty_form(b"xxxx"));
+    fn a_prefix_with_one_repeated_character_is_recognised() {
+        assert!(is_prefix_and_one_character(b"tok_xxxxxxxxxxxxxxxxxxxx"));
+        assert!(is_prefix_and_one_character(b"0000000000000000"));
+        assert!(!is_prefix_and_one_character(b"tok_k3Qz9fxxxxxxxx0000000000"));
+        assert!(!is_prefix_and_one_character(b"xxxx"));
     }
 }

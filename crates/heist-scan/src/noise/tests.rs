@@ -1,4 +1,4 @@
-//! The filter as a whole: what is kept, what is not, and the figures.
+//! Tests of the whole filter: which values it keeps, which it drops, and how often it errs.
 
 use super::*;
 use heist::rng::XorShift64;
@@ -13,7 +13,7 @@ fn judge_in(secret: &str, key: &str, path: &str, line: &str) -> NoiseVerdict {
     judge_at(&Noise::default(), secret.as_bytes(), &context, Path::new(path))
 }
 
-/// Applies the strict check and then the place, as the detector does.
+/// Applies the strict check and then the location, as the detector does.
 fn judge_at(noise: &Noise, secret: &[u8], context: &NoiseContext<'_>, path: &Path) -> NoiseVerdict {
     match noise.judge_generic(secret, context) {
         NoiseVerdict::Keep => noise
@@ -132,7 +132,7 @@ fn doubtful_values_are_lowered() {
 }
 
 #[test]
-fn passwords_of_people_are_kept() {
+fn passwords_that_people_choose_are_kept() {
     for secret in [
         "Summer2023!",
         "hunter2",
@@ -147,7 +147,7 @@ fn passwords_of_people_are_kept() {
 }
 
 #[test]
-fn vendors_forms_are_kept_wherever_they_stand() {
+fn random_tokens_in_a_vendors_format_are_kept() {
     let mut rng = XorShift64::new(17);
     for alphabet in [HEX, BASE36, BASE62, BASE64_URL] {
         let kept = (0..2_000)
@@ -170,14 +170,14 @@ fn vendors_forms_are_kept_wherever_they_stand() {
 }
 
 #[test]
-fn switched_off_it_keeps_everything() {
+fn a_disabled_filter_keeps_everything() {
     let noise = Noise { enabled: false };
     let context = NoiseContext { key: b"", line: b"" };
     assert_eq!(noise.judge_generic(b"changeme", &context), NoiseVerdict::Keep);
     assert_eq!(noise.judge_vendor(b""), NoiseVerdict::Keep);
 }
 
-/// Parts of identifiers that are in no order of the filter's own: what a program would be made of.
+/// Returns identifiers as a program would contain them, made from parts in random order.
 fn identifiers(rng: &mut XorShift64) -> Vec<String> {
     let parts = [
         "fetch",
@@ -232,7 +232,7 @@ fn identifiers(rng: &mut XorShift64) -> Vec<String> {
         .collect()
 }
 
-/// Every identifier of 16 characters and more in this crate's and its neighbours' sources.
+/// Returns every identifier of 16 characters and more in the sources of this workspace.
 fn identifiers_of_the_workspace() -> Vec<String> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("..")];
     let mut found = std::collections::BTreeSet::new();
@@ -287,7 +287,7 @@ fn placeholders(rng: &mut XorShift64) -> Vec<String> {
     found
 }
 
-/// Returns how many of them are kept, and some that were on the wrong side.
+/// Returns how many secrets the filter keeps, and some that it judges wrongly.
 fn kept(secrets: &[String], wrong: Wrong) -> (usize, Vec<String>) {
     let mut kept = 0;
     let mut examples = Vec::new();
@@ -302,7 +302,7 @@ fn kept(secrets: &[String], wrong: Wrong) -> (usize, Vec<String>) {
     (kept, examples)
 }
 
-/// Which side is the wrong one.
+/// Which verdicts count as wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wrong {
     Kept,
@@ -338,13 +338,13 @@ fn random_tokens_are_kept_and_names_are_not() {
         let (kept, wrong) = kept(&noise, Wrong::Kept);
         eprintln!("{name}: {kept} of {} are kept", noise.len());
         assert!(noise.len() >= 900, "{name}: only {}", noise.len());
-        // Of the workspace's words some are random strings of its tests.
+        // Some of the workspace's words are random strings in its tests.
         assert!(kept * 50 <= noise.len(), "{name}: {kept} of {} are kept: {wrong:#?}", noise.len());
     }
 }
 
-/// Returns the least time of one of `secrets`, in nanoseconds. Short rounds, so that one of them is
-/// not interrupted.
+/// Returns the shortest time per secret, in nanoseconds. The rounds are short, so that at least one
+/// of them runs without an interruption.
 fn least_time_ns(secrets: &[String], judge: impl Fn(&[u8]) -> NoiseVerdict) -> f64 {
     let round = |_| {
         let began = std::time::Instant::now();
@@ -400,7 +400,7 @@ proptest! {
     }
 
     #[test]
-    fn what_lies_beyond_the_bounds_does_not_matter(
+    fn bytes_beyond_the_limits_are_ignored(
         secret in "[a-zA-Z0-9]{192}", more in "[a-zA-Z0-9]{0,50}", key in "[a-z_]{128}", farther in "[a-z_]{0,50}",
     ) {
         let noise = Noise::default();

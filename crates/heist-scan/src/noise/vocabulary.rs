@@ -1,17 +1,18 @@
-//! The vocabulary: how much of a text is made of words, and how much of the rest reads like words.
+//! The vocabulary: measures how much of a text consists of words, and how much of the rest reads
+//! like words.
 //!
-//! `words.txt` holds the words of four letters and more that the most packages of several languages
-//! have in their names, code and comments, and words of configurations and passwords. Which pairs
-//! of letters are common follows from it, which separates unknown words from random letters.
+//! `words.txt` holds words of four letters and more: the most common ones in the names, code and
+//! comments of packages in several languages, and words of configurations and passwords. The common
+//! pairs of letters are derived from it; they distinguish unknown words from random letters.
 
-use super::composition::LOOKED_AT;
+use super::composition::SECRET_BYTES_READ;
 use std::sync::LazyLock;
 
-/// In any order; each is of four lower case letters or more.
+/// Words in any order. Each has at least four lower case letters.
 const WORDS: &str = include_str!("words.txt");
 
-/// What people write in place of a secret. Even in a vendor's form it marks a placeholder; one
-/// random token of 40 characters in 100,000 contains one of these.
+/// Placeholders that people write instead of a secret, even in a vendor's format. Of the random
+/// tokens with 40 characters, one in 100,000 contains one of these.
 const PLACEHOLDERS: [&str; 22] = [
     "example",
     "changeme",
@@ -37,15 +38,15 @@ const PLACEHOLDERS: [&str; 22] = [
     "obfuscated",
 ];
 
-/// The length of the shortest of them.
+/// The length of the shortest placeholder.
 const PLACEHOLDER_MIN: usize = 5;
 
-/// The same, but short enough to be there by chance, or parts of vendors' prefixes: only as a word of their own, and
-/// only where the filter is strict.
+/// Placeholders that are short enough to occur by chance, or that are parts of vendor prefixes.
+/// They count only as separate words, and only in the strict check.
 const SHORT_PLACEHOLDERS: [&str; 11] =
     ["test", "todo", "fake", "mock", "your", "stub", "xxxx", "tests", "testing", "tester", "fixme"];
 
-/// Words of two and three letters. They count only where nothing adjoins them.
+/// Words of two and three letters. They count only as separate words.
 const SHORT_WORDS: &str = "add all and any api app arg bad big bin bit box bug but can cmd com cut day del dev dir doc \
     end env err ext few fix fmt for get git has hex how img int its job key lib log low map max may min mod msg net \
     new not now num obj off old one opt org our out own per pop pos pre ptr pub put raw red ref res ret row run sdk \
@@ -53,17 +54,17 @@ const SHORT_WORDS: &str = "add all and any api app arg bad big bin bit box bug b
     web who why win xml zip as at by db do eu fs go hi id if in io ip is it js me my no of ok on op or os ru so to ts \
     ui up us vm ws";
 
-/// How many of the pairs of letters count as common: these make up nine of ten pairs of the words.
+/// How many pairs of letters count as common: these make up nine tenths of the pairs in the words.
 const COMMON_PAIRS: usize = 200;
 
 /// The share of common pairs in random letters.
 const COMMON_BY_CHANCE: f64 = COMMON_PAIRS as f64 / 676.0;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Word,
-    /// Counts only where nothing adjoins it.
+    /// Counts only as a separate word.
     ShortWord,
     Placeholder,
     ShortPlaceholder,
@@ -73,25 +74,25 @@ enum Kind {
 struct Vocabulary {
     /// Sorted by the word.
     entries: Vec<(&'static [u8], Kind)>,
-    /// Where the entries begin whose first three letters are these.
+    /// The index of the first entry for each combination of three first letters.
     first: Vec<u16>,
     /// The words of two letters: one bit for each pair of letters.
     of_two: [u32; 32],
-    /// One bit for each pair of letters.
+    /// The common pairs: one bit for each pair of letters.
     common: [u32; 32],
 }
 
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
 
-/// How many beginnings of three letters there are.
+/// The number of combinations of three letters.
 const BEGINNINGS: usize = 26 * 26 * 26;
 
-/// Returns the number of a pair of letters.
+/// Returns the index of a pair of letters.
 fn pair(letters: &[u8]) -> usize {
     usize::from(letters[0] - b'a') * 26 + usize::from(letters[1] - b'a')
 }
 
-/// Returns the number of a beginning of three letters.
+/// Returns the index of a combination of three first letters.
 fn beginning(letters: &[u8]) -> usize {
     pair(letters) * 26 + usize::from(letters[2] - b'a')
 }
@@ -142,7 +143,7 @@ impl Vocabulary {
     }
 }
 
-/// The cases of letters; 0 for all else.
+/// The case of each letter; 0 for all other bytes.
 const LOWER: u8 = 1;
 const UPPER: u8 = 2;
 const CASES: [u8; 256] = {
@@ -156,26 +157,26 @@ const CASES: [u8; 256] = {
     cases
 };
 
-/// What the vocabulary says about a text.
+/// The vocabulary's results for a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
-    /// How many of its letters belong to words, if these are chosen so that the most do.
+    /// The greatest number of letters that words can cover.
     pub(super) covered: usize,
-    /// Letters.
+    /// The number of letters.
     pub(super) letters: usize,
-    /// Parts: what is between signs, digits, and changes to upper case.
+    /// The number of parts, which signs, digits and changes to upper case separate.
     pub(super) parts: usize,
-    /// Whether there is a placeholder in it ...
+    /// `true` if the text contains a placeholder.
     pub(super) placeholder: bool,
-    /// ... or only one of the short ones.
+    /// `true` if the text contains a short placeholder.
     pub(super) short_placeholder: bool,
-    /// Pairs of letters inside of its parts, and how many of them are common in words.
+    /// The number of letter pairs inside the parts, and how many of them are common in words.
     pub(super) pairs: usize,
     pub(super) common_pairs: usize,
 }
 
 impl Reading {
-    /// Returns how unlikely this number of common pairs is in random letters, in standard
+    /// Returns how unlikely this number of common pairs would be in random letters, in standard
     /// deviations.
     pub(super) fn wordiness(&self) -> f64 {
         if self.pairs == 0 {
@@ -187,7 +188,7 @@ impl Reading {
     }
 }
 
-/// Returns `true` if a text contains a placeholder: [`Reading::placeholder`] without the rest.
+/// Returns `true` if a text contains a placeholder. Computes only [`Reading::placeholder`].
 pub(super) fn has_placeholder(text: &[u8]) -> bool {
     let case = |byte: u8| CASES[usize::from(byte)];
     text.chunk_by(|&one, &next| case(one) == case(next) || case(one) > case(next) && case(next) > 0)
@@ -195,8 +196,8 @@ pub(super) fn has_placeholder(text: &[u8]) -> bool {
         .any(|part| (0..=part.len() - PLACEHOLDER_MIN).any(|at| begins_placeholder(&part[at..])))
 }
 
-/// Returns `true` if a text of capitals, small letters behind them, or both begins with a
-/// placeholder.
+/// Returns `true` if the text begins with a placeholder in lower case, in upper case, or
+/// capitalised.
 fn begins_placeholder(text: &[u8]) -> bool {
     const FIRST_LETTERS: u32 = {
         let (mut letters, mut at) = (0, 0);
@@ -209,26 +210,26 @@ fn begins_placeholder(text: &[u8]) -> bool {
     let is_first = FIRST_LETTERS >> (text[0] & 31) & 1 == 1;
     is_first
         && PLACEHOLDERS.iter().any(|word| {
-            // In one case, except for a first capital.
+            // All letters must have one case, except for a first capital.
             let last = word.len() - 1;
             text.get(..=last).is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
                 && CASES[usize::from(text[1])] == CASES[usize::from(text[last])]
         })
 }
 
-/// Reads a text, of which [`LOOKED_AT`] bytes are looked at.
+/// Reads the first [`SECRET_BYTES_READ`] bytes of a text.
 pub(super) fn read(text: &[u8]) -> Reading {
-    let text = &text[..text.len().min(LOOKED_AT)];
+    let text = &text[..text.len().min(SECRET_BYTES_READ)];
     let vocabulary = &*VOCABULARY;
     let mut reading = Reading::default();
-    let mut folded = [0; LOOKED_AT + 1];
+    let mut folded = [0; SECRET_BYTES_READ + 1];
     for (folded, byte) in folded.iter_mut().zip(text) {
         *folded = byte.to_ascii_lowercase();
     }
     let folded = &folded[..text.len()];
-    // From the end to the beginning, and the best covering from there on. Nearly all of it is computed rather than
-    // branched on: in random text no branch can be predicted.
-    let mut best = [0_u8; LOOKED_AT + 1];
+    // Go from the end to the beginning, and keep the best covering from each position on. Nearly
+    // everything is computed without branches, because random text makes branches unpredictable.
+    let mut best = [0_u8; SECRET_BYTES_READ + 1];
     let (mut next_case, mut next_letter, mut next_run) = (0, 0, 0);
     for at in (0..text.len()).rev() {
         let case = CASES[usize::from(text[at])];
@@ -239,7 +240,7 @@ pub(super) fn read(text: &[u8]) -> Reading {
         let run =
             if is_letter & (case == next_case) { next_run + 1 } else { usize::from(is_letter) };
         let is_capital = (case == UPPER) & (next_case == LOWER);
-        // How far a word from here may go: in one case, or with a capital.
+        // How far a word from here may go: in one case, or with a first capital.
         let span = if is_capital { next_run + 1 } else { run };
         let begins_part = is_letter
             & ((case_before == 0) | ((case == UPPER) & ((case_before == LOWER) | is_capital)));
@@ -281,7 +282,7 @@ pub(super) fn read(text: &[u8]) -> Reading {
     reading
 }
 
-/// Returns `true` if a part ends before `at`, where a letter is before.
+/// Returns `true` if a part ends right before `at`. A letter must come before `at`.
 fn ends_part(text: &[u8], at: usize) -> bool {
     let case_at = |at: usize| text.get(at).map_or(0, |&byte| CASES[usize::from(byte)]);
     match case_at(at) {
@@ -304,14 +305,15 @@ mod tests {
             let reading = read(text.as_bytes());
             assert_eq!((reading.covered, reading.letters, reading.parts), (17, 17, 3), "{text}");
         }
-        // The longest covering, not the first: "pass" would leave "word" to be found, and "passwords" has an end.
+        // The best covering wins, not the first word: "passwords" contains "pass", "password" and
+        // "word".
         assert_eq!(read(b"mypasswords").covered, 8);
         // Mixed case is not a word.
         assert!(read(b"aCcEsStOkEn").covered < 4);
     }
 
     #[test]
-    fn short_words_count_alone() {
+    fn short_words_count_only_as_separate_words() {
         assert_eq!(read(b"get_id").covered, 5);
         assert_eq!(read(b"getID").covered, 5);
         assert_eq!(read(b"xgetx").covered, 0);
@@ -338,7 +340,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn looking_for_placeholders_alone_finds_the_same(
+        fn both_searches_for_placeholders_agree(
             parts in prop::collection::vec(
                 prop_oneof![
                     prop::sample::select(PLACEHOLDERS.as_slice()).prop_map(str::to_owned),
@@ -361,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_as_they_should_be() {
+    fn the_word_list_is_well_formed() {
         for word in WORDS.split_ascii_whitespace() {
             assert!(
                 word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_lowercase()),

@@ -9,8 +9,8 @@
 //! value. (If the value contains another assignment, `from_key` returns nothing, because the inner
 //! one is meant, as in `environment: "KEY=value"`.)
 //!
-//! Values are tokens: without white space, quotes, angle brackets and backslashes. Not read: tables (`key | value`),
-//! block scalars of YAML, and values that are put together from several literals.
+//! Values are tokens: they do not contain white space, quotes, angle brackets or backslashes. Not
+//! supported: tables (`key | value`), YAML block scalars, and values composed of several literals.
 
 use super::name;
 use super::operator::{self, Left};
@@ -18,27 +18,29 @@ use super::value::{self, NoValue, ValueAlphabet};
 use super::{Reach, Window};
 use std::ops::Range;
 
-/// A key and what it is set to. Positions in the window.
+/// A key and its value, as positions in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// What is set: a name, with the path before it (`config.auth.token`), without quotes.
+    /// The key: a name, with the path before it (`config.auth.token`), without quotes.
     pub key: Range<usize>,
-    /// To what, without quotes.
+    /// The value, without quotes.
     pub value: Range<usize>,
-    /// Whether the value is in quotes.
+    /// `true` if the value is in quotes.
     pub quoted: bool,
 }
 
-/// How far the parser looks: a value of 512 bytes, a key of 128 and what is between them, in either direction.
+/// How far the parser reads in either direction: a value of 512 bytes, a key of 128, and the
+/// operator between them.
 pub const ASSIGNMENT_REACH: Reach = Reach { before: 1024, after: 1024 };
 
-/// How far after a position in the key a value may begin: the rest of the key, a type, an operator.
+/// How far after a position in the key a value may begin: after the rest of the key, a type and an
+/// operator.
 const KEY_TO_VALUE_MAX: usize = 320;
 
-/// How many places where a value could begin are tried.
+/// How many possible beginnings of a value the parser tries.
 const BEGINNINGS_MAX: usize = 6;
 
-/// Returns the assignment in whose value the window's position lies.
+/// Returns the assignment whose value contains the window's position.
 ///
 /// ```
 /// use heist_scan::parsers::{Window, assignment::from_value};
@@ -54,7 +56,8 @@ pub fn from_value(window: &Window<'_>) -> Option<Assignment> {
     from_value_within(window, value::VALUE_LENGTH_MAX)
 }
 
-/// As [`from_value`], but the value begins at most `before_max` bytes before the window's position.
+/// Like [`from_value`], but the value must begin at most `before_max` bytes before the window's
+/// position.
 pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Option<Assignment> {
     let text = window.text;
     let at = window.at;
@@ -64,7 +67,7 @@ pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Optio
     let leftmost = at.saturating_sub(before_max);
     let mut begin = at;
     while begin > leftmost && value::is_token(text[begin - 1]) {
-        // `KEY=value`: nothing but the operator is between them, and it could be part of a longer token.
+        // `KEY=value`: only the operator separates them, and it could be part of a longer token.
         if text[begin - 1] == b'=' {
             let found = assignment_at(window, begin, ValueAlphabet::Token);
             if let Some(found) = found.filter(|found| found.value.contains(&at)) {
@@ -76,7 +79,7 @@ pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Optio
     assignment_at(window, begin, ValueAlphabet::Token).filter(|found| found.value.contains(&at))
 }
 
-/// Returns the assignment in whose key the window's position lies.
+/// Returns the assignment whose key contains the window's position.
 ///
 /// ```
 /// use heist_scan::parsers::{Window, assignment::from_key};
@@ -89,7 +92,7 @@ pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Optio
 /// ```
 #[must_use]
 pub fn from_key(window: &Window<'_>) -> Option<Assignment> {
-    // An inner assignment, whose value ends where this one's does.
+    // Check for an inner assignment, whose value ends where this one's does.
     if key_as_value(&window.text[window.at..]).is_some() {
         return None;
     }
@@ -101,7 +104,7 @@ pub fn from_key(window: &Window<'_>) -> Option<Assignment> {
     (!nested).then_some(found)
 }
 
-/// Returns the second key of `key=key=value`, in a text that begins with the first or within it.
+/// Returns the second key of `key=key=value`, for a text that begins in the first key.
 pub(super) fn key_as_value(text: &[u8]) -> Option<&[u8]> {
     let key_length = |text: &[u8]| {
         let near = text.iter().take(name::KEY_LENGTH_MAX);
@@ -109,12 +112,12 @@ pub(super) fn key_as_value(text: &[u8]) -> Option<&[u8]> {
     };
     let inner = text[key_length(text)..].strip_prefix(b"=")?;
     let (inner, after) = inner.split_at(key_length(inner));
-    // With nothing after it, the second `=` is the first one's value's last letter, as in base64.
+    // If nothing follows the second `=`, it is padding at the end of the value, as in base64.
     let is_set = matches!(after, [b'=', next, ..] if value::is_bare(*next) && *next != b'=');
     (is_set && inner.last()?.is_ascii_alphanumeric()).then_some(inner)
 }
 
-/// As [`from_key`], with values of any alphabet and of at most `length_max` bytes, whatever is in them.
+/// Like [`from_key`], for values of any alphabet with at most `length_max` bytes.
 pub(super) fn after_key(
     window: &Window<'_>,
     alphabet: ValueAlphabet,
@@ -123,7 +126,7 @@ pub(super) fn after_key(
     let text = window.text;
     let at = window.at;
     let limit = text.len().min(at + KEY_TO_VALUE_MAX);
-    // A text in which no word ends does not have a key, however many keywords are in it.
+    // A text without the end of a word does not have a key, however many keywords it contains.
     if text[at..limit].iter().take_while(|&&byte| value::is_key(byte)).count()
         > name::KEY_LENGTH_MAX
     {
@@ -144,7 +147,8 @@ pub(super) fn after_key(
             }
             b'=' | b'>' => value::is_token(byte) && !matches!(byte, b'=' | b'>'),
             _ => {
-                // One: a value on the line after its key. Two: another statement.
+                // After one line end, a value on the line after its key; after two, another
+                // statement.
                 line_ends += 1;
                 if line_ends == 2 {
                     return None;
@@ -155,12 +159,13 @@ pub(super) fn after_key(
         if !could_begin {
             continue;
         }
-        // The key first: another one's value need not be searched for its end.
+        // Find the key first, to avoid searching for the end of another key's value.
         let left = operator::key_before(window, begin).filter(|left| left.key.contains(&at));
         if let Some(left) = left {
             match value_of(window, begin, left, alphabet, length_max) {
                 Ok(found) => return Some(found),
-                // Otherwise a line that consists of keys would be searched again from each of them.
+                // Stop here; otherwise a line of nothing but keys would be searched again from each
+                // of them.
                 Err(NoValue::TooLong) => return None,
                 Err(NoValue::NoLiteral) => {}
             }
@@ -179,7 +184,7 @@ fn assignment_at(window: &Window<'_>, begin: usize, alphabet: ValueAlphabet) -> 
     value_of(window, begin, left, alphabet, value::VALUE_LENGTH_MAX).ok()
 }
 
-/// Returns the assignment of what begins at `begin` to the key on its left.
+/// Returns the assignment whose value begins at `begin`, with the key on its left.
 fn value_of(
     window: &Window<'_>,
     begin: usize,
@@ -191,7 +196,7 @@ fn value_of(
     let end = value::end_of_value(window, begin, opening, alphabet, length_max)?;
     let quoted = matches!(opening, value::Opening::Quote { .. });
     if !quoted {
-        // `key: Type = value` and `Authorization: Bearer value`: the first word is not it.
+        // `key: Type = value` and `Authorization: Bearer value`: the first word is not the value.
         let mut rest = window.text[end..].iter().copied();
         let next = rest.by_ref().find(|&byte| !value::is_space(byte));
         let spaced = window.text.get(end).is_some_and(|&byte| value::is_space(byte));

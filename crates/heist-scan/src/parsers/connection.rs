@@ -8,8 +8,8 @@
 //! | `AccountName=...;AccountKey=...` | the key, 64 bytes in base64 |
 //! | `Endpoint=sb://...;SharedAccessKey=...` | the key |
 //!
-//! A password alone is not a connection string: a host must be beside it. The host also tells
-//! whether it is an example.
+//! A password alone is not a connection string: it needs a host beside it. The host also shows
+//! whether the string is an example.
 
 use super::url;
 use super::{Assessment, Hit, Reach, Trigger, Window};
@@ -28,16 +28,16 @@ pub(super) const TRIGGERS: &[Trigger] = &[
 
 pub(super) const REACH: Reach = Reach { before: 512, after: 1024 };
 
-/// How far the parts of a connection string are from its password.
+/// How far from its password the parts of a connection string may be.
 const PARTS_WITHIN: usize = 400;
 
-/// No connection string has more parts.
+/// The greatest number of parts that are read.
 const PARTS_MAX: usize = 32;
 
-/// No password is longer.
+/// The length of the longest password.
 const PASSWORD_LENGTH_MAX: usize = 128;
 
-/// The names of the part that says which host.
+/// The names of the part that contains the host.
 const HOSTS: [&str; 9] = [
     "server",
     "data source",
@@ -50,7 +50,7 @@ const HOSTS: [&str; 9] = [
     "network address",
 ];
 
-/// The names of parts that connection strings have besides.
+/// The names of other parts of connection strings.
 const OTHERS: [&str; 13] = [
     "user id",
     "userid",
@@ -67,7 +67,7 @@ const OTHERS: [&str; 13] = [
     "integrated security",
 ];
 
-/// The key that every emulator of a storage account has.
+/// The well-known key of every storage emulator.
 const EMULATOR: &[u8] = b"devstoreaccount1";
 
 pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
@@ -82,10 +82,10 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     hits.extend(hit);
 }
 
-/// `scheme://user:password@host`.
+/// Parses `scheme://user:password@host`.
 fn by_url(window: &Window<'_>) -> Option<Hit> {
     let text = window.text;
-    // The last letter of the scheme: most URLs are the web's.
+    // Check the last letter of the scheme first: most URLs are web addresses.
     let last = *text.get(window.at.checked_sub(1)?)?;
     if !text[window.at..].starts_with(b"://")
         || matches!(last, b'p' | b'P') && !text[..window.at].ends_with(b"amqp")
@@ -106,20 +106,20 @@ fn by_url(window: &Window<'_>) -> Option<Hit> {
     Some(Hit { whole, secret: password, key: 0..0, form: form.into(), noise })
 }
 
-/// Returns the text around a position that is in the same string: up to quotes and the ends of the
-/// line.
+/// Returns the text around a position that belongs to the same string: up to quotes and the ends of
+/// the line.
 fn surroundings(text: &[u8], at: usize) -> Range<usize> {
     let leftmost = at.saturating_sub(PARTS_WITHIN);
     let rightmost = text.len().min(at + PARTS_WITHIN);
     let (before, after) = (&text[leftmost..at], &text[at..rightmost]);
-    // The later of two answers before it, and the earlier of two after it.
+    // Take the nearest of the two limits on each side.
     let begin = memrchr3(b'"', b'`', b'\n', before).max(memrchr3(b'\r', b'<', b'>', before));
     let end = memchr3(b'"', b'`', b'\n', after).unwrap_or(after.len());
     let end = memchr3(b'\r', b'<', b'>', &after[..end]).unwrap_or(end);
     begin.map_or(leftmost, |found| leftmost + found + 1)..at + end
 }
 
-/// `Password=...` among other parts.
+/// Parses `Password=...` among other parts.
 fn by_parts(window: &Window<'_>) -> Option<Hit> {
     let text = window.text;
     let length = [&b"password="[..], b"pwd="]
@@ -128,7 +128,7 @@ fn by_parts(window: &Window<'_>) -> Option<Hit> {
             text[window.at..].get(..name.len()).is_some_and(|part| part.eq_ignore_ascii_case(name))
         })?
         .len();
-    // A part of its own, and not the end of another one's name.
+    // It must be a separate part, not the end of another part's name.
     let before = window.at.checked_sub(1).map(|at| text[at]);
     if !matches!(before, None | Some(b';' | b'&' | b'?' | b' ' | b',' | b'"' | b'\'' | b'-')) {
         return None;
@@ -144,7 +144,7 @@ fn by_parts(window: &Window<'_>) -> Option<Hit> {
         None if limit == text.len() && window.ends_object => limit,
         None => return None,
     };
-    // The end of a call that it is in.
+    // Leave out the end of a call around it.
     let end = if text[begin..end].ends_with(b")") && !text[begin..end].contains(&b'(') {
         end - 1
     } else {
@@ -159,7 +159,7 @@ fn by_parts(window: &Window<'_>) -> Option<Hit> {
     let (form, noise) = url::judge(b"", &text[begin..end], host);
     let form = form.map(|(confidence, reason)| {
         let reason = match confidence {
-            Confidence::High => "a connection string, for a host that is no example",
+            Confidence::High => "a connection string, for a host that is not an example",
             Confidence::Medium => "a connection string, for a local host",
             _ => reason,
         };
@@ -179,7 +179,7 @@ fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
         if name.eq_ignore_ascii_case(b"password") || name.eq_ignore_ascii_case(b"pwd") {
             continue;
         }
-        // The first host counts. No name is both a host's and another part's.
+        // The first host counts. No name belongs to both a host and another part.
         if host.is_none() && HOSTS.iter().any(|known| ends_with_word(name, known)) {
             host = Some(value_after(near, at + 1));
         } else if !has_others && OTHERS.iter().any(|known| ends_with_word(name, known)) {
@@ -212,7 +212,7 @@ fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
     (begin < colon).then(|| &redis[begin..colon])
 }
 
-/// Returns what comes before an `=`, without the part before it.
+/// Returns the name before an `=`, without the part before it.
 fn name_before(near: &[u8], equals: usize) -> &[u8] {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_');
     let begin = near[..equals].iter().rposition(|byte| !is_name(byte)).map_or(0, |at| at + 1);
@@ -220,14 +220,14 @@ fn name_before(near: &[u8], equals: usize) -> &[u8] {
 }
 
 fn ends_with_word(name: &[u8], word: &str) -> bool {
-    // The last letter tells most words apart, and costs the least.
+    // The last letter distinguishes most words, at the lowest cost.
     name.len() >= word.len()
         && name.last().map(u8::to_ascii_lowercase) == word.as_bytes().last().copied()
         && name[name.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())
         && (name.len() == word.len() || name[name.len() - word.len() - 1] == b' ')
 }
 
-/// Returns the host in what follows: without `tcp:`, instance and port.
+/// Returns the host that begins at `begin`: without `tcp:`, instance and port.
 fn value_after(near: &[u8], begin: usize) -> &[u8] {
     let value = near[begin..].trim_ascii_start();
     let value = value.strip_prefix(b"tcp:").unwrap_or(value);
@@ -255,7 +255,7 @@ fn by_key(window: &Window<'_>, name: &[u8], bytes: usize) -> Option<Hit> {
     let form: Assessment = if super::shape::is_masked(value) {
         Err("it is masked")
     } else if has(EMULATOR) {
-        Ok((Confidence::Low, "a connection string, but the emulator's"))
+        Ok((Confidence::Low, "a connection string, but of an emulator"))
     } else if has(b"AccountName=") || has(b"Endpoint=") || has(b"HostName=") {
         Ok((Confidence::High, "a connection string with a key of the right length"))
     } else {
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_taken_from_its_part() {
+    fn the_host_is_read_from_its_part() {
         let host = super::host_of_parts(b"Server=tcp:db.corp.net,1433;Uid=sa;Pwd=x", 33);
         assert_eq!(host.map(Host::of), Some(Host::Real));
     }

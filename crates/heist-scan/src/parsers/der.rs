@@ -1,14 +1,15 @@
-//! What a private key is, by its bytes: DER (PKCS#1, PKCS#8, SEC 1, DSA), OpenSSH's own format, and OpenPGP's packets.
+//! Recognises private keys by their bytes: DER (PKCS#1, PKCS#8, SEC 1, DSA), OpenSSH's own format,
+//! and OpenPGP packets.
 //!
-//! Parsed as far as it takes to be sure that it is a key and nothing else: lengths that fit, versions, algorithms.
-//! Whether the numbers in it belong together is not asked.
+//! The parsers read just enough to be sure that the bytes are a key: lengths that fit, versions,
+//! algorithms. They do not check whether the numbers form a valid key.
 
-/// What was found.
+/// A recognised key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    /// The algorithm, or the format if that hides it.
+    /// The algorithm, or the format if it hides the algorithm.
     pub(super) algorithm: &'static str,
-    /// The size of the modulus or the like, if it says something.
+    /// The size in bits of the modulus or curve, if it is known.
     pub(super) bits: Option<usize>,
     pub(super) encrypted: bool,
 }
@@ -18,7 +19,7 @@ const OCTETS: u8 = 0x04;
 const OBJECT: u8 = 0x06;
 const SEQUENCE: u8 = 0x30;
 
-/// Algorithms by their object identifiers, encoded.
+/// Algorithms by their encoded object identifiers.
 const ALGORITHMS: [(&[u8], &str); 9] = [
     (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01], "RSA"),
     (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0a], "RSA"),
@@ -65,7 +66,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Parses a private key in DER, which must be all of the bytes.
+/// Parses a private key in DER. The key must take up all of the bytes.
 pub(super) fn parse(bytes: &[u8]) -> Option<Key> {
     let mut outer = Reader(bytes);
     let mut inner = Reader(outer.element(SEQUENCE)?);
@@ -84,7 +85,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Key> {
     }
 }
 
-/// `{ { algorithm, parameters }, key }` after the version.
+/// Parses `{ { algorithm, parameters }, key }` after the version.
 fn pkcs8(mut reader: Reader<'_>) -> Option<Key> {
     let mut identifier = Reader(reader.element(SEQUENCE)?);
     let object = identifier.element(OBJECT)?;
@@ -95,7 +96,7 @@ fn pkcs8(mut reader: Reader<'_>) -> Option<Key> {
         Some("EC") => curve_bits(identifier),
         _ => None,
     };
-    // Something must be in it: a seed or a number.
+    // The key must not be empty.
     (key.len() >= 16).then_some(Key {
         algorithm: algorithm.unwrap_or("another algorithm"),
         bits,
@@ -103,7 +104,7 @@ fn pkcs8(mut reader: Reader<'_>) -> Option<Key> {
     })
 }
 
-/// `{ { scheme, parameters }, text }`.
+/// Parses `{ { scheme, parameters }, text }`.
 fn encrypted_pkcs8(mut reader: Reader<'_>) -> Option<Key> {
     let mut identifier = Reader(reader.element(SEQUENCE)?);
     let scheme = identifier.element(OBJECT)?;
@@ -121,7 +122,7 @@ fn encrypted_pkcs8(mut reader: Reader<'_>) -> Option<Key> {
     })
 }
 
-/// `{ key, [0] curve, [1] public key }` after the version.
+/// Parses `{ key, [0] curve, [1] public key }` after the version.
 fn elliptic(mut reader: Reader<'_>) -> Option<Key> {
     let key = reader.element(OCTETS)?;
     let bits = reader.element(0xa0).and_then(|curve| curve_bits(Reader(curve)));
@@ -140,7 +141,7 @@ fn curve_bits(mut reader: Reader<'_>) -> Option<usize> {
     }
 }
 
-/// Numbers after the version: RSA has eight, DSA five.
+/// Parses the numbers after the version: RSA has eight, DSA five.
 fn numbers(mut reader: Reader<'_>) -> Option<Key> {
     let bits = reader.bits()?;
     let mut count = 1;
@@ -183,7 +184,7 @@ pub(super) fn parse_openssh(bytes: &[u8]) -> Option<Key> {
         None
     };
     let encrypted = cipher != b"none";
-    // Two equal numbers say that it was decrypted rightly, or never encrypted.
+    // Two equal check numbers show that the key was decrypted correctly, or never encrypted.
     let opens = encrypted || private.len() > 8 && private[..4] == private[4..8];
     (u32::from_be_bytes(*count) == 1 && opens).then_some(Key { algorithm, bits, encrypted })
 }
@@ -200,7 +201,7 @@ fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 pub(super) fn parse_openpgp(bytes: &[u8]) -> Option<Key> {
     let (&tag, rest) = bytes.split_first()?;
     let body = match tag {
-        // The old form: two bits say how long the length is.
+        // The old format: two bits give the size of the length field.
         0x94 => rest.get(1..)?,
         0x95 => rest.get(2..)?,
         0x96 => rest.get(4..)?,
@@ -245,7 +246,7 @@ pub(super) fn parse_openpgp(bytes: &[u8]) -> Option<Key> {
     Some(Key { algorithm: name, bits, encrypted: *rest.first()? != 0 })
 }
 
-/// Returns the checksum of OpenPGP's text form.
+/// Returns the checksum of OpenPGP's ASCII armour.
 pub(super) fn crc24(bytes: &[u8]) -> u32 {
     let mut crc = 0x00b7_04ce_u32;
     for &byte in bytes {
@@ -266,7 +267,7 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// One element.
+    /// Encodes one element.
     pub(in super::super) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
         let length = content.len();
         let mut bytes = vec![tag];
@@ -286,7 +287,7 @@ pub(super) mod tests {
         element(INTEGER, &number)
     }
 
-    /// Random numbers in the place of a key's.
+    /// Encodes random numbers in place of a key's.
     pub(in super::super) fn rsa(bits: usize) -> Vec<u8> {
         let bytes = bits / 8;
         let mut content = element(INTEGER, &[0]);
@@ -366,7 +367,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_checksum_of_the_standard() {
+    fn crc24_returns_the_standards_check_value() {
         // The check value of CRC-24/OPENPGP.
         assert_eq!(crc24(b"123456789"), 0x0021_cf02);
     }

@@ -1,9 +1,9 @@
 //! Generic secrets: the value of an assignment whose key names a secret, if it looks random.
 //!
-//! The difficulty is what must *not* be found: source trees are full of identifiers, checksums,
-//! paths and tables whose keys sound like secrets. A value has to be one token of 16 to 512
-//! characters, with a mixture of classes and with enough entropy for its length; without quotes it
-//! also has to stand where configuration files have values.
+//! The difficulty is avoiding false findings: source trees are full of identifiers, checksums,
+//! paths and tables whose keys sound like secrets. A value must be one token of 16 to 512
+//! characters, with a mixture of classes and with enough entropy for its length. Without quotes, it
+//! must also be where configuration files have values.
 //!
 //! Not guaranteed: that the value is free of words. The noise filter checks that.
 
@@ -17,8 +17,8 @@ use crate::noise::{NoiseCheck, shannon_entropy};
 const LENGTH_MIN: usize = 16;
 const LENGTH_MAX: usize = 512;
 
-/// A run that has a digit in it begins this near the beginning of nearly every random value. Further runs find the
-/// same, so going further back for them would only cost: long base64 text is full of runs.
+/// Nearly every random value has a run with a digit this near its beginning. Later runs would find
+/// the same value again, at a high cost: long base64 text is full of runs.
 const RUN_WITHIN: usize = 96;
 
 pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
@@ -28,7 +28,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
         return;
     }
     let Some(strength) = names_secret(&text[found.key.clone()]) else { return };
-    // A function about keys is called with all kinds of things.
+    // Functions about keys take all kinds of arguments.
     if strength == Strength::Faint && text.get(found.key.end) == Some(&b'(') {
         return;
     }
@@ -55,7 +55,8 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     });
 }
 
-/// Without quotes, what follows must be what follows a value in configuration, and not in code.
+/// Returns `true` if the value is quoted, or if the text after it looks like configuration rather
+/// than code.
 fn is_in_place(window: &Window<'_>, found: &Assignment) -> bool {
     found.quoted
         || match window.text.get(found.value.end) {
@@ -63,7 +64,8 @@ fn is_in_place(window: &Window<'_>, found: &Assignment) -> bool {
             | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<' | b'&' | b'\\' | b' ' | b'\t') => {
                 true
             }
-            // `{key: value, ...}` in YAML; code has its separators at the same place, but no digits in every name.
+            // `{key: value, ...}` in YAML. Code has separators in the same place, but rarely a
+            // digit in every name.
             Some(b',' | b'}' | b']') => {
                 let shape = ValueShape::of(&window.text[found.value.clone()]);
                 shape.digits * 6 >= shape.length
@@ -81,12 +83,12 @@ fn check_random(value: &[u8], strength: Strength, quoted: bool) -> Result<(), &'
     if !value.iter().all(in_alphabet)
         || !(value[0].is_ascii_alphanumeric() || matches!(value[0], b'/' | b'+'))
     {
-        return Err("it has characters that tokens do not have");
+        return Err("it contains characters that tokens do not");
     }
     let shape = ValueShape::of(value);
-    // Numbers, dates and versions have hardly a letter; words have hardly a digit.
+    // Numbers, dates and versions have few letters; words have few digits.
     if shape.digits == 0 || shape.letters() * 8 < shape.length || shape.others * 4 > shape.length {
-        return Err("it has no digits, hardly a letter, or too many signs");
+        return Err("it has no digits, too few letters, or too many signs");
     }
     if shape.is_wordy() {
         return Err("it is made of words");
@@ -107,19 +109,19 @@ fn check_random(value: &[u8], strength: Strength, quoted: bool) -> Result<(), &'
             || shape.upper == 0
             || shape.digits < 2)
     {
-        return Err("its key says too little about a value of this form");
+        return Err("its key is too vague for such a value");
     }
     if shape::is_uuid(value) {
         return match strength {
             Strength::Strong => Ok(()),
-            Strength::Weak | Strength::Faint => Err("it is a UUID, and its key is not telling"),
+            Strength::Weak | Strength::Faint => Err("it is a UUID, and its key is vague"),
         };
     }
     if value.starts_with(b"eyJ") && value.contains(&b'.') {
-        return Err("it is left to the parser of JSON Web Tokens");
+        return Err("the parser of JSON Web Tokens handles it");
     }
     if shape.is_hex() {
-        // A weak key with a hash's length is a hash, mostly.
+        // With a weak key, a value of a hash's length is mostly a hash.
         let is_hash = matches!(shape.length, 32 | 40 | 56 | 64 | 96 | 128);
         if strength != Strength::Strong && (is_hash || shape.length < 24) || shape.letters() < 3 {
             return Err("it is a number or a hash");
@@ -148,8 +150,8 @@ fn check_random(value: &[u8], strength: Strength, quoted: bool) -> Result<(), &'
     }
 }
 
-/// Returns `true` for the path to a member in code: it consists of names, or at least ends with
-/// one.
+/// Returns `true` for the path to a member in code: names with dots between them, or at least a
+/// name at the end.
 fn is_member(value: &[u8]) -> bool {
     let separates = |byte: &u8| matches!(byte, b'.' | b':');
     let Some(last) = value.iter().rposition(separates) else { return false };
@@ -158,7 +160,7 @@ fn is_member(value: &[u8]) -> bool {
         || last.length >= 8 && last.in_words * 2 >= last.length
 }
 
-/// Returns `true` for a name in code: letters first, and not many digits.
+/// Returns `true` for an identifier in code: letters first, and few digits.
 fn is_identifier(part: &[u8]) -> bool {
     let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
     part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
@@ -171,7 +173,8 @@ mod tests {
     use super::super::{ParserKind, Trigger};
     use proptest::prelude::*;
 
-    /// Every `{b62:n}`, `{hex:n}`, `{b64:n}`, `{uuid}` in it is replaced, and all that is found is given.
+    /// Replaces every `{b62:n}`, `{hex:n}`, `{b64:n}` and `{uuid}` in the template, and checks
+    /// whether the secret is found.
     #[track_caller]
     fn check(template: &str, expected: bool) {
         let (text, secret) = random_text(template);
@@ -254,8 +257,8 @@ mod tests {
         }
     }
 
-    /// How many of a thousand random secrets are found. What is lost has no run with a digit in it,
-    /// or looks like words by chance.
+    /// Checks how many of a thousand random secrets are found. The others have no run with a digit,
+    /// or look like words by chance.
     #[track_caller]
     fn check_share(template: &str, least: usize) {
         let found = (0..1000)
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parser_is_asked_at_runs() {
+    fn the_parser_runs_at_runs_of_letters_and_digits() {
         assert_eq!(ParserKind::GenericSecret.triggers(), [Trigger::Run]);
     }
 

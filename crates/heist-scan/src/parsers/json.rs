@@ -1,13 +1,13 @@
-//! A strict reader of JSON objects, for texts that are short and must be nothing else.
+//! A strict reader for short texts that must be exactly one JSON object.
 //!
-//! It checks the whole text (RFC 8259, UTF-8 included) and shows the members of the outermost object, raw: strings with
-//! their quotes and escapes. It allocates nothing, and nesting is bounded.
+//! It checks the whole text (RFC 8259, including UTF-8) and passes on the members of the outermost
+//! object, raw: strings keep their quotes and escapes. It does not allocate, and it limits nesting.
 
-/// Deeper texts are refused.
+/// The reader rejects deeper nesting.
 const DEPTH_MAX: usize = 32;
 
-/// Reads one object that is all of the text, and shows each of its members: the key without its quotes, and the value
-/// as it is written. `None` if it is not JSON, or no object.
+/// Reads a text that is exactly one object, and calls `member` with each key (without its quotes)
+/// and value (as it is written). Returns `None` if the text is not a JSON object.
 pub(super) fn read_object<'a>(
     text: &'a [u8],
     mut member: impl FnMut(&'a [u8], &'a [u8]),

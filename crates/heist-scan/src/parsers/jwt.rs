@@ -1,8 +1,8 @@
 //! JSON Web Tokens: three parts in base64url, of which the first two are JSON objects (signed), or
 //! five with a header that is one (encrypted).
 //!
-//! The header and the claims are parsed, so nothing else is taken for a token. Whether a token has expired is not
-//! asked: a finding must not depend on the day.
+//! The parser reads the header and the claims, so it does not mistake other text for a token. It
+//! ignores the expiry time: a finding must not depend on the day of the scan.
 
 use super::json;
 use super::{Form, Hit, Reach, Window};
@@ -12,13 +12,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::ops::Range;
 
-/// A token with many claims has some kilobytes.
+/// The length of the longest token. Tokens with many claims take some kilobytes.
 pub(super) const REACH: Reach = Reach { before: 4, after: 8 * 1024 };
 
-/// No header is longer, encoded.
+/// The length of the longest encoded header.
 const HEADER_LENGTH_MAX: usize = 2048;
 
-/// The shortest header that names an algorithm is longer.
+/// Every header that names an algorithm is longer than this.
 const HEADER_LENGTH_MIN: usize = 16;
 
 fn is_base64url(byte: u8) -> bool {
@@ -60,8 +60,8 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     });
 }
 
-/// Returns `true` if the bytes before do not belong to the token. The end of an escape (`\n`,
-/// `%3D`) does not, other letters do.
+/// Returns `true` if a token can begin after these bytes: they end with a sign or with an escape
+/// (`\n`, `%3D`).
 fn begins_token(before: &[u8], begins_object: bool) -> bool {
     match before {
         [] => begins_object,
@@ -70,7 +70,7 @@ fn begins_token(before: &[u8], begins_object: bool) -> bool {
     }
 }
 
-/// Returns the part that begins at `begin`; `None` if it is cut off by the window's end.
+/// Returns the part that begins at `begin`, or `None` if the window's end cuts it off.
 fn part(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     let rest = window.text.get(begin..)?;
     match rest.iter().position(|&byte| !is_base64url(byte)) {
@@ -79,10 +79,10 @@ fn part(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     }
 }
 
-/// What a header says.
+/// The relevant members of a header.
 #[derive(Clone, Copy, Debug)]
 struct Header {
-    /// How long a signature is, encoded, if the algorithm says so.
+    /// The length of the encoded signature, if the algorithm determines it.
     signature_length: Option<usize>,
     unsigned: bool,
     encrypts: bool,
@@ -112,12 +112,12 @@ impl Header {
 
 type Judged = (usize, Confidence, &'static str);
 
-/// Reads the claims and the signature, which follow the header `encoded`.
+/// Reads the claims and the signature after the encoded header.
 fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option<Judged> {
     let text = window.text;
     let begin = encoded.end + 1;
     let claims = part(window, begin)?;
-    // An object begins with a brace, and so its encoding with this letter.
+    // An object begins with a brace, so its encoding begins with this letter.
     if text.get(begin) != Some(&b'e') || text.get(claims.end) != Some(&b'.') {
         return None;
     }
@@ -125,7 +125,7 @@ fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option
     if signature.is_empty() && !header.unsigned {
         return None;
     }
-    // Repeated headers or claims: not a signature.
+    // Repeated headers or claims are not a signature.
     if text[signature.clone()] == text[encoded] || text[signature.clone()] == text[claims.clone()] {
         return None;
     }
@@ -134,19 +134,17 @@ fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option
     let (confidence, reason) = if header.unsigned {
         (Confidence::Low, "header and claims parsed, but it is not signed")
     } else if is_sample(&claims) {
-        (Confidence::Low, "header and claims parsed, but it is a token of documentation")
+        (Confidence::Low, "header and claims parsed, but it is a sample from documentation")
     } else if header.signature_length.is_some_and(|length| length != signature.len()) {
-        (
-            Confidence::Low,
-            "header and claims parsed, but the signature has not its algorithm's length",
-        )
+        (Confidence::Low, "header and claims parsed, but the signature has the wrong length")
     } else {
         (Confidence::High, "header and claims parsed")
     };
     Some((signature.end, confidence, reason))
 }
 
-/// Reads the key, the vector, the text and the tag. The key begins at `begin` and may be empty.
+/// Reads the key, the initialisation vector, the text and the tag. The key begins at `begin` and
+/// may be empty.
 fn encrypted(window: &Window<'_>, begin: usize) -> Option<Judged> {
     let mut end = part(window, begin)?.end;
     for _ in 0..3 {
@@ -159,7 +157,7 @@ fn encrypted(window: &Window<'_>, begin: usize) -> Option<Judged> {
     Some((end, Confidence::High, "header parsed, the claims are encrypted"))
 }
 
-/// Tokens that documentation shows everywhere.
+/// Returns `true` for the sample tokens that documentation shows everywhere.
 fn is_sample(claims: &[u8]) -> bool {
     let has = |part: &[u8]| memchr::memmem::find(claims, part).is_some();
     has(b"\"1234567890\"")

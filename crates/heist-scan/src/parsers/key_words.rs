@@ -1,8 +1,8 @@
-//! Whether a key names a secret: by its words, as they are written in snake, kebab, camel and dotted case.
+//! Decides whether a key names a secret, by its words in snake, kebab, camel or dotted case.
 //!
-//! The last words of a key say what it is about: a `token` is a secret, a `token_type` is not. So
-//! the words at its end can speak against it, and a few words do so anywhere (`public`, `cache`,
-//! `checksum`).
+//! The last words of a key determine its meaning: a `token` is a secret, a `token_type` is not. So
+//! some words count against a secret only at the end of a key, and a few anywhere (`public`,
+//! `cache`, `checksum`).
 //!
 //! Nothing is allocated: at most [`WORDS_MAX`] words are compared in place, ignoring case.
 
@@ -12,18 +12,18 @@ use std::ops::Range;
 /// How many words of a key count, from its end.
 const WORDS_MAX: usize = 12;
 
-/// How much a key says.
+/// How clearly a key names a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// It ends with `key`, and what is before that says nothing: mostly what something is looked up by.
+    /// It ends with `key` after an unspecific word: mostly a lookup key.
     Faint,
-    /// It could name something else: `auth`, `token` in a compiler.
+    /// It could mean something else: `auth`, or `token` in a compiler.
     Weak,
     /// It names a secret.
     Strong,
 }
 
-/// Words that name a secret on their own.
+/// Words that name a secret by themselves.
 const STRONG: [&str; 30] = split(
     "secret secrets apikey apitoken apisecret authtoken authkey accesstoken accesskey secretkey secrettoken \
      clientsecret privatekey signingkey signingsecret encryptionkey refreshtoken bearertoken appsecret \
@@ -31,17 +31,17 @@ const STRONG: [&str; 30] = split(
      sessiontoken passwd password",
 );
 
-/// Words that may.
+/// Words that may name a secret.
 const WEAK: [&str; 7] = ["token", "tokens", "auth", "bearer", "pat", "jwt", "creds"];
 
-/// Before `key`, `token`, `secret`: what makes them secret for certain.
+/// Words that make a following `key`, `token` or `secret` certain.
 const QUALIFIERS: [&str; 38] = split(
     "api access private signing secret encryption auth master shared account service hmac aes storage \
      subscription client webhook session app application deploy admin bearer refresh oauth bot personal user root \
      jwt crypto authentication consumer license write integration server registry",
 );
 
-/// Words that speak against it anywhere.
+/// Words that rule out a secret anywhere in a key.
 const NEVER: [&str; 47] = split(
     "public pub publishable cache cached primary foreign sort partition keyword keywords tokenizer tokenize \
      author authors checksum checksums digest integrity commit etag sha sha1 sha256 sha384 sha512 md5 hash hashes \
@@ -49,7 +49,7 @@ const NEVER: [&str; 47] = split(
      idempotency correlation locale i18n translation keyboard",
 );
 
-/// Words at the end that say the key is about a secret, and not one.
+/// Last words of keys that describe a secret rather than hold one.
 const NOT_LAST: [&str; 132] = split(
     "id ids identifier uuid guid name names type types field fields path paths file filename files dir folder url \
      urls uri uris endpoint endpoints host domain header headers prefix suffix length len size count counts index \
@@ -62,11 +62,11 @@ const NOT_LAST: [&str; 132] = split(
      py go ts",
 );
 
-/// Words that only frame a name: `setToken`, `TOKEN_VALUE`, `token1`.
+/// Words that do not change a name's meaning: `setToken`, `TOKEN_VALUE`, `token1`.
 const FRAMES: [&str; 12] =
     split("value string str data default prod production staging dev live new old");
 
-/// Up to [`WORDS_MAX`] words of a key, from its end on.
+/// Up to [`WORDS_MAX`] words of a key, starting from its end.
 struct Words<'a> {
     key: &'a [u8],
     ranges: [(u8, u8); WORDS_MAX],
@@ -91,7 +91,7 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// Returns a word by its number, counted from the end.
+    /// Returns the word with this index, counted from the end.
     fn last_but(&self, index: usize) -> Option<&'a [u8]> {
         let (begin, end) = *self.ranges[..self.count].get(index)?;
         let range: Range<usize> = begin.into()..end.into();
@@ -103,7 +103,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Returns where the word that ends at `end` begins: at a separator, or where the case says so
+/// Returns where the word that ends at `end` begins: after a separator, or at a change of case
 /// (`apiKey`, `APIKey`).
 fn begin_of_word(key: &[u8], end: usize) -> usize {
     let mut begin = end - 1;
@@ -129,11 +129,11 @@ fn ends_with(word: &[u8], ending: &str) -> bool {
         && word[word.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())
 }
 
-/// Returns `true` if the letters of a secret's names are in it at all: what most keys fail, before
-/// their words are taken apart.
+/// Returns `true` if the key contains the letters of a secret's name. Most keys fail this quick
+/// check, which saves splitting them into words.
 fn could_name(key: &[u8]) -> bool {
-    // One of token, secret, key, auth, cred, bearer, pat, jwt, passw: `k`, `t` or `s`, `e` and the like are too common,
-    // so pairs are looked for.
+    // Search for letter pairs of token, secret, key, auth, cred, bearer, pat, jwt, passw: single
+    // letters are too common.
     key.windows(3).any(|part| {
         let part = [part[0] | 0x20, part[1] | 0x20, part[2] | 0x20];
         matches!(
@@ -143,9 +143,9 @@ fn could_name(key: &[u8]) -> bool {
     })
 }
 
-/// Returns `true` if words of the key speak against a secret of any kind.
+/// Returns `true` if words of the key rule out a secret of any kind.
 pub(super) fn is_about_something_else(key: &[u8]) -> bool {
-    // Files with their checksums, and text in several languages, have paths and sentences as keys.
+    // Lists of checksums have paths as keys, and translations have sentences.
     if key.iter().any(|byte| matches!(byte, b'/' | b' ')) {
         return true;
     }
@@ -164,13 +164,13 @@ fn trim_digits(word: &[u8]) -> &[u8] {
     &word[..length]
 }
 
-/// Whether the key names a secret, and how surely.
+/// Returns how clearly the key names a secret, or `None` if it does not.
 pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
     if !could_name(key) || is_about_something_else(key) {
         return None;
     }
     let words = Words::of(key);
-    // The path before the last dot is where it is, not what it is; but `api.key` is what it is.
+    // The path before the last dot is only a location, except in names such as `api.key`.
     let mut index = 0;
     while words.last_but(index).is_some_and(|word| {
         is_one_of(trim_digits(word), &FRAMES) || word.iter().all(u8::is_ascii_digit)
@@ -189,7 +189,7 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
         }
     }
     if is_one_of(last, &WEAK) {
-        // `GITHUB_TOKEN`: something is before it, so it is a name and no word of a grammar.
+        // `GITHUB_TOKEN`: with a word before it, it is a name rather than a keyword of a grammar.
         let shouted = last.iter().all(u8::is_ascii_uppercase) && before.is_some();
         return Some(if shouted { Strength::Strong } else { Strength::Weak });
     }
@@ -201,7 +201,8 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
     if ends_with(last, "token") {
         return Some(Strength::Weak);
     }
-    // `SECRET_KEY_BASE`, `secretForSigning`: said earlier, and nothing later speaks against it.
+    // `SECRET_KEY_BASE`, `secretForSigning`: an earlier word names the secret, and no later one
+    // rules it out.
     if (1..=2).any(|back| {
         words.last_but(index + back).is_some_and(|word| is_one_of(word, &["secret", "apikey"]))
     }) {
@@ -210,7 +211,7 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
     is_one_of(last, &["key"]).then_some(Strength::Faint)
 }
 
-/// Before `password`: what makes it a sentence or an action.
+/// Words that turn a following `password` into a sentence or an action.
 const NOT_BEFORE_PASSWORD: [&str; 30] = split(
     "forgot forgotten reset change changed show hide invalid wrong incorrect enter missing require required \
      validate check verify is has generate weak no bad lost update encode encrypt ask prompt by",
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_only_called_so() {
+    fn vague_keys_name_secrets_faintly() {
         check(Some(Strength::Faint), &["key", "HEX_KEY", "dict_key", "someKey"]);
     }
 

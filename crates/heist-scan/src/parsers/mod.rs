@@ -1,25 +1,25 @@
-//! Parsers for what regular expressions find badly: assignments, passwords, credentials in URLs,
-//! connection strings, JSON Web Tokens and private keys.
+//! Parsers for secrets that regular expressions cannot find well: assignments, passwords,
+//! credentials in URLs, connection strings, JSON Web Tokens and private keys.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `assignment`, `operator`, `name`, `value` | key, operator, value: the one parser for all notations |
 //! | `key_words` | whether a key's words name a secret |
 //! | `words` | lists of words |
-//! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
+//! | `shape` | classes of characters in a value, identifiers, placeholders |
 //! | `generic`, `password` | values of assignments |
 //! | `url`, `url_credentials`, `connection` | URLs with a password, and connection strings |
 //! | `json`, `jwt` | a strict JSON reader, and JSON Web Tokens |
 //! | `der`, `pem`, `private_key` | private keys |
 //!
 //! Each parser is a pure function of a [`Window`]: the bytes around one position, cut to the
-//! parser's [`Reach`]. So what it finds never depends on how an object was cut into chunks.
+//! parser's [`Reach`]. So its results never depend on how an object was cut into chunks.
 //!
-//! Invariants: hits lie inside the window; no input makes a parser panic; nothing is allocated
-//! before a hit is nearly certain.
+//! Invariants: hits lie inside the window; no input makes a parser panic; a parser does not
+//! allocate before a hit is nearly certain.
 //!
-//! Not guaranteed: that a hit is reported once. A value with several runs in it is found at each of them, always with
-//! the same ranges.
+//! Not guaranteed: that a hit is reported only once. A value with several runs is found at each of
+//! them, always with the same ranges.
 
 pub mod assignment;
 mod connection;
@@ -54,9 +54,9 @@ use std::ops::Range;
 /// The bytes around one position of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
-    /// Cut to the parser's reach, or to the object's ends.
+    /// The bytes, cut to the parser's reach or to the object's ends.
     pub text: &'a [u8],
-    /// The position, in `text`.
+    /// The position, as an index into `text`.
     pub at: usize,
     /// Whether `text` begins where the object begins.
     pub begins_object: bool,
@@ -64,31 +64,31 @@ pub struct Window<'a> {
     pub ends_object: bool,
 }
 
-/// What a parser found. Ranges are positions in the window.
+/// A parser's result. Ranges are positions in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// Everything that belongs to it, with the key of an assignment.
+    /// The whole match, including the key of an assignment.
     pub whole: Range<usize>,
     /// The secret.
     pub secret: Range<usize>,
-    /// What it is assigned to; empty if to nothing.
+    /// The key that the secret is assigned to; empty if there is none.
     pub key: Range<usize>,
-    /// What the parser thinks of the value.
+    /// The parser's assessment of the value.
     pub form: Form,
-    /// How strictly the noise filter looks at the secret afterwards.
+    /// How strictly the noise filter checks the secret afterwards.
     pub noise: NoiseCheck,
 }
 
-/// What a parser thinks of a value that stands where a secret would.
+/// A parser's assessment of a value in the place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// It may be a secret: how sure the parser is, and why.
+    /// It may be a secret, with this confidence and for this reason.
     Secret(Confidence, Cow<'static, str>),
     /// It is something else, for this reason. The detector does not report it, but can explain why.
     Other(&'static str),
 }
 
-/// How sure a parser is that a value is a secret, and why; or why it is something else.
+/// The confidence that a value is a secret, and the reason; or the reason why it is not.
 type Assessment = Result<(Confidence, &'static str), &'static str>;
 
 impl From<Assessment> for Form {
@@ -100,28 +100,29 @@ impl From<Assessment> for Form {
     }
 }
 
-/// How far a parser looks around a position.
+/// How far a parser reads around a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Bytes before it.
     pub before: usize,
-    /// Bytes from it on.
+    /// Bytes from it on, including its own byte.
     pub after: usize,
 }
 
-/// At which positions a parser is asked.
+/// The positions at which a parser runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// The first byte of every occurrence.
     Literal(&'static str),
     /// The first byte of every occurrence, ignoring ASCII case. Written in lower case.
     LiteralNoCase(&'static str),
-    /// The first byte of every maximal run of 12 or more ASCII letters and digits that has a digit in it.
+    /// The first byte of every maximal run of 12 or more ASCII letters and digits that contains a
+    /// digit.
     Run,
 }
 
 impl ParserKind {
-    /// Returns the positions at which to ask the parser.
+    /// Returns the positions at which the parser runs.
     #[must_use]
     pub fn triggers(self) -> &'static [Trigger] {
         match self {
@@ -134,7 +135,7 @@ impl ParserKind {
         }
     }
 
-    /// Returns how far the parser looks.
+    /// Returns how far the parser reads.
     #[must_use]
     pub fn reach(self) -> Reach {
         match self {
@@ -146,7 +147,7 @@ impl ParserKind {
         }
     }
 
-    /// Adds what the parser finds at the window's position, with what it refuses.
+    /// Adds the parser's hits at the window's position, including values that it rejects.
     pub fn examine(self, window: &Window<'_>, hits: &mut Vec<Hit>) {
         if window.at >= window.text.len() {
             return;

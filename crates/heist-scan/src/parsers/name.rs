@@ -1,20 +1,20 @@
-//! Keys as they are written: plain, quoted, as an index, with a type after them, as an element's name, or as the name
-//! of a field called `value`.
+//! Parses keys in all notations: plain, quoted, as an index, followed by a type, as an element's
+//! name, or as the name that belongs to a field called `value`.
 //!
-//! All of it reads leftwards from where a key ends.
+//! All functions read leftwards from the end of a key.
 
 use super::Window;
 use super::operator::skip_space;
 use super::value::{is_key, is_quote, is_space};
 use std::ops::Range;
 
-/// No key is longer.
+/// The length of the longest key.
 pub(super) const KEY_LENGTH_MAX: usize = 128;
 
-/// No type is longer.
+/// The length of the longest type.
 const TYPE_LENGTH_MAX: usize = 64;
 
-/// Types that begin with a small letter.
+/// Types that begin with a lower case letter.
 const SMALL_TYPES: [&[u8]; 11] = [
     b"str", b"string", b"bytes", b"any", b"object", b"std", b"char", b"static", b"const", b"text",
     b"impl",
@@ -31,7 +31,7 @@ pub(super) fn any(window: &Window<'_>, end: usize, typed: bool) -> Option<Range<
     match last {
         b']' => index(window, end).or_else(|| if typed { before_type(window, end) } else { None }),
         b')' => {
-            // A call with a name in it: `getenv("KEY")`.
+            // A call with a name as its argument: `getenv("KEY")`.
             let key = quoted(window, end - 1)?;
             (text.get(key.start.checked_sub(2)?) == Some(&b'(')).then_some(key)
         }
@@ -92,7 +92,7 @@ fn quoted(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     (opened && begin < last).then_some(begin..last)
 }
 
-/// `["KEY"]`, `[KEY]`, and the name of an array: `key[]`, `key[32]`. The `]` ends at `end`.
+/// Parses `["KEY"]`, `[KEY]`, and the name of an array: `key[]`, `key[32]`. The `]` ends at `end`.
 fn index(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     let text = window.text;
     let close = end - 1;
@@ -181,8 +181,8 @@ fn before_type_word(window: &Window<'_>, word: &Range<usize>) -> Option<Range<us
     plain(window, skip_space(text, before.start, false))
 }
 
-/// Returns the key of an element's text that begins at `begin`: an attribute that names it, or else
-/// the element's name.
+/// Returns the key of an element's text that begins at `begin`: the value of a naming attribute, or
+/// else the element's name.
 pub(super) fn of_element(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     let text = window.text;
     let tag_end = begin - 1;

@@ -1,20 +1,20 @@
-//! The left side of an assignment: given where a value begins, the key that it belongs to.
+//! The left side of an assignment: finds the key for a value that begins at a given position.
 //!
 //! It reads leftwards only, at most a few hundred bytes, and usually no more than three: only a
 //! quote, white space, `=` or `>` can come before a value.
 //!
-//! Not guaranteed: that the text is what it seems. A comparison (`token == "..."`) and a call (`setToken("...")`)
-//! count as assignments, because a literal in them is as much of a leak.
+//! Comparisons (`token == "..."`) and calls (`setToken("...")`) also count as assignments, because
+//! a literal in them is just as much of a leak.
 
 use super::Window;
 use super::name;
 use super::value::{Opening, is_key, is_quote, is_space};
 use std::ops::Range;
 
-/// White space between an operator and its sides.
+/// How much white space may be between an operator and its operands.
 const SPACE_MAX: usize = 128;
 
-/// Words before a credential in a header.
+/// Authentication schemes: words before a credential in a header.
 const SCHEMES: [&[u8]; 10] = [
     b"bearer",
     b"basic",
@@ -28,7 +28,7 @@ const SCHEMES: [&[u8]; 10] = [
     b"negotiate",
 ];
 
-/// Calls that only wrap a literal: the key is on their left.
+/// Calls that only wrap a literal: the key is to their left.
 const WRAPPERS: [&[u8]; 14] = [
     b"some",
     b"from",
@@ -46,22 +46,22 @@ const WRAPPERS: [&[u8]; 14] = [
     b"unwrap",
 ];
 
-/// Words that set what follows them, without an operator.
+/// Words that assign the following value without an operator.
 const COMMANDS: [&[u8]; 4] = [b"define", b"env", b"setenv", b"setx"];
 
-/// What is to the left of a value.
+/// The text to the left of a value.
 #[derive(Clone, Debug)]
 pub(super) struct Left {
     pub(super) key: Range<usize>,
     pub(super) opening: Opening,
 }
 
-/// Returns `true` if it is a word before a credential in a header.
+/// Returns `true` for an authentication scheme, a word before a credential in a header.
 pub(super) fn is_scheme(word: &[u8]) -> bool {
     (3..=9).contains(&word.len()) && SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
-/// Returns what is to the left of the value that begins at `begin`.
+/// Returns the key or scheme to the left of the value that begins at `begin`.
 pub(super) fn key_before(window: &Window<'_>, begin: usize) -> Option<Left> {
     let text = window.text;
     match *text.get(begin.checked_sub(1)?)? {
@@ -89,8 +89,7 @@ pub(super) fn key_before(window: &Window<'_>, begin: usize) -> Option<Left> {
     }
 }
 
-/// Returns the position after the last byte that is not white space. Line ends count as white space
-/// if `lines`.
+/// Skips white space leftwards from `end`. Line ends count as white space if `lines`.
 pub(super) fn skip_space(text: &[u8], end: usize, lines: bool) -> usize {
     let leftmost = end.saturating_sub(SPACE_MAX);
     let mut end = end;
@@ -119,7 +118,7 @@ fn key_before_quote(window: &Window<'_>, open: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Returns where the letters before a string begin, as in `b"..."`, `r#"..."#`, `@"..."`.
+/// Returns where a string's prefix begins, as in `b"..."`, `r#"..."#`, `@"..."`.
 fn skip_prefix(text: &[u8], open: usize) -> usize {
     let mut begin = open;
     while begin > 0 && open - begin < 3 && text[begin - 1] == b'#' {
@@ -136,7 +135,7 @@ fn skip_prefix(text: &[u8], open: usize) -> usize {
     if begin > 0 && matches!(text[begin - 1], b'@' | b'$') {
         return begin - 1;
     }
-    // Letters of a longer word are not a prefix.
+    // The last letters of a longer word are not a prefix.
     if begin < letters && begin > 0 && is_key(text[begin - 1]) { open } else { begin }
 }
 
@@ -192,7 +191,7 @@ fn key_before_word(window: &Window<'_>, end: usize, quoted: bool) -> Option<Rang
     is_one_of(&COMMANDS, &command).then_some(word)
 }
 
-/// Recognises `--word`, and `-word` unless it is a group of single-letter options.
+/// Recognises `--word`, and `-word` unless it may be a group of single-letter options.
 fn is_option(text: &[u8], word: &Range<usize>) -> bool {
     let dashes = text[..word.start].iter().rev().take(3).take_while(|&&byte| byte == b'-').count();
     let before = text[..word.start - dashes].last();
@@ -213,7 +212,8 @@ fn key_before_operator(window: &Window<'_>, end: usize) -> Option<Range<usize>> 
         (_, _, b'=') => (1, true),
         (_, Some(b':'), b':') => return None,
         (_, Some(b'?'), b':') => {
-            // `key?: "value"` names a key, `key ?: "value"` gives it a default: the key is the same.
+            // `key?: "value"` marks an optional key, `key ?: "value"` gives a default: the key is
+            // the same.
             (2, false)
         }
         (_, _, b':') => (1, false),
@@ -225,7 +225,7 @@ fn key_before_operator(window: &Window<'_>, end: usize) -> Option<Range<usize>> 
     Some(name::of_value_field(window, &key).unwrap_or(key))
 }
 
-/// The value is the first argument of the call whose `(` is at `paren`.
+/// Returns the key if the value is the first argument of the call whose `(` is at `paren`.
 fn key_of_call(window: &Window<'_>, paren: usize) -> Option<Range<usize>> {
     let text = window.text;
     let callee_end = if paren > 0 && text[paren - 1] == b'!' { paren - 1 } else { paren };
@@ -238,7 +238,7 @@ fn key_of_call(window: &Window<'_>, paren: usize) -> Option<Range<usize>> {
     if !WRAPPERS.iter().any(|wrapper| segment.eq_ignore_ascii_case(wrapper)) {
         return Some(callee);
     }
-    // What is wrapped and by what: `Some(`, `String::from(`, `new Secret(`.
+    // A wrapper around the value: `Some(`, `String::from(`, `new Secret(`.
     let mut begin = callee.start;
     let mut owner = None;
     while begin >= 3 && text[..begin].ends_with(b"::") && is_key(text[begin - 3]) {
@@ -263,7 +263,7 @@ fn key_of_call(window: &Window<'_>, paren: usize) -> Option<Range<usize>> {
     }
 }
 
-/// The value is what follows the first argument, whose `,` is at `comma`.
+/// Returns the first argument of a call as the key, if the value follows the `,` at `comma`.
 fn first_argument(window: &Window<'_>, comma: usize) -> Option<Range<usize>> {
     let text = window.text;
     let end = skip_space(text, comma, true);

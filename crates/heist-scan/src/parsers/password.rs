@@ -1,11 +1,12 @@
 //! Passwords: the value of an assignment whose key names one.
 //!
-//! A password may be short and made of words, so its form says little. The parser separates it from
-//! everything else that follows the word "password": types, labels, prompts, templates, patterns,
-//! names of variables. Without quotes it is found only where configuration files have values.
+//! A password may be short and made of words, so its form says little. The parser distinguishes it
+//! from everything else that follows the word "password": types, labels, prompts, templates,
+//! patterns, names of variables. Without quotes, it counts only where configuration files have
+//! values.
 //!
-//! Not guaranteed: that passwords with spaces, or of a single word, are found. A single word is
-//! reported with low confidence at most.
+//! Not guaranteed: that passwords with spaces, or of a single word, are found. The confidence in a
+//! single word is low at most.
 
 use super::assignment::{Assignment, after_key, key_as_value};
 use super::key_words;
@@ -23,7 +24,7 @@ pub(super) const TRIGGERS: &[Trigger] = &[
     Trigger::LiteralNoCase("pwd"),
 ];
 
-/// What may follow in the key: `word`, `phrase`, `_production_2`.
+/// The length of the rest of a key after this word: `word`, `phrase`, `_production_2`.
 const KEY_REST_MAX: usize = 40;
 
 const LENGTH_MIN: usize = 6;
@@ -32,7 +33,7 @@ const LENGTH_MAX: usize = 128;
 pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let text = window.text;
     let rest = &text[window.at..];
-    // `_password` is found by its other part.
+    // `_password` is found at its other trigger.
     if rest[0] == b'_' && rest.get(5).is_some_and(|byte| matches!(byte | 0x20, b'w' | b'p')) {
         return;
     }
@@ -49,7 +50,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let form = if !(LENGTH_MIN..=LENGTH_MAX).contains(&value.len()) {
         Err("it is shorter than 6 or longer than 128 characters")
     } else if !found.quoted && !is_configuration(window, &found) {
-        Err("it has no quotes, and what is around it is code")
+        Err("it is not quoted, and the text around it is code")
     } else {
         judge(value)
     };
@@ -62,9 +63,9 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     });
 }
 
-/// Returns `true` if the value is an assignment of its own, in which the password is found:
-/// `line=password=...`, `pwd:pwd:...`. Text of nothing else is refused here, before anything is
-/// searched for.
+/// Returns `true` if the value is itself an assignment to a password, as in `line=password=...` and
+/// `pwd:pwd:...`. The inner assignment is found separately. This check comes first, so that text
+/// full of such keys costs no further search.
 fn is_set_to_key(rest: &[u8], key_rest: usize) -> bool {
     let repeats = || {
         let (first, second) = rest.split_at_checked(key_rest + 1)?;
@@ -73,21 +74,21 @@ fn is_set_to_key(rest: &[u8], key_rest: usize) -> bool {
     key_as_value(rest).is_some_and(ends_with_password) || repeats() == Some(true)
 }
 
-/// As `is_code` has them.
+/// Returns `true` if the key ends with one of the words that `is_code` checks for.
 fn ends_with_password(key: &[u8]) -> bool {
     [&b"password"[..], b"passwd", b"pwd"].iter().any(|name| {
         key.len() >= name.len() && key[key.len() - name.len()..].eq_ignore_ascii_case(name)
     })
 }
 
-/// Without quotes: whether what stands around it is configuration and not code.
+/// Returns `true` if the text around a value without quotes is configuration, not code.
 fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
     let text = window.text;
     let value = &text[found.value.clone()];
     let ends = match text.get(found.value.end) {
         None | Some(b'\n' | b'\r' | b'&' | b'"' | b'\'' | b'`' | b'\\' | b'<') => true,
         Some(b' ' | b'\t') => {
-            // A comment, or the next word of a command; but no operator, as code has it.
+            // A comment or the next word of a command may follow, but not an operator, as in code.
             let next = text[found.value.end..].iter().find(|byte| !matches!(byte, b' ' | b'\t'));
             next.is_none_or(|byte| {
                 byte.is_ascii_alphanumeric()
@@ -101,7 +102,8 @@ fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
         byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'$' | b':' | b'/')
     };
     let is_name = value.iter().all(named);
-    // `password = name2` is code as well as configuration, `password=name2` and `password: name2` hardly.
+    // `password = name2` may be code or configuration; `password=name2` and `password: name2` are
+    // rarely code.
     let between = text.get(found.key.end..found.value.start).unwrap_or_default();
     let tight = between == b"=" || between.contains(&b':') || !between.contains(&b'=');
     ends && shape.digits > 0
@@ -115,7 +117,7 @@ fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
             && !matches!(value[0], b'*' | b'&' | b'!' | b'|' | b'%' | b'@' | b'$')
 }
 
-/// Words in place of a password that say that there is none.
+/// Words that mean there is no password.
 const NONE_THERE: [&str; 42] = split(
     "password passwd passphrase secret string required optional hidden default undefined boolean disabled enabled \
      prompt request option argument plaintext plain_text credentials unknown invalid missing redacted removed \
@@ -123,13 +125,13 @@ const NONE_THERE: [&str; 42] = split(
      text/plain nullable keyboard-interactive",
 );
 
-/// Parts that a made-up password has.
+/// Parts of made-up passwords.
 const MADE_UP: [&str; 18] = split(
     "password passwd changeme change_me change-me example your dummy sample placeholder xxxx insert replace todo \
      foobar secret 1234 qwerty",
 );
 
-/// Assesses a password by its own form.
+/// Assesses a password by its form.
 pub(super) fn judge(value: &[u8]) -> Assessment {
     if value.iter().any(|&byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
         return Err("it has spaces or control characters");
@@ -154,7 +156,7 @@ pub(super) fn judge(value: &[u8]) -> Assessment {
         return Err("it is a regular expression, or text that is not ASCII");
     }
     if is_one_of(value, &NONE_THERE) {
-        return Err("it is a word that says that no password is there");
+        return Err("it is a word that means there is no password");
     }
     let made_up = MADE_UP.iter().any(|part| contains_ignoring_case(value, part.as_bytes()));
     let separators = value.iter().filter(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/')).count();
@@ -188,7 +190,7 @@ pub(super) fn judge(value: &[u8]) -> Assessment {
 fn is_code(value: &[u8]) -> bool {
     value.windows(2).any(|pair| matches!(pair, b"()" | b"->" | b"::" | b"</" | b"/>" | b"=>"))
         || matches!(value.last(), Some(b':' | b'>' | b'(' | b',' | b';'))
-        // Base64 is padded, but then it is long.
+        // Base64 may end with padding, but is longer.
         || value.len() < 20 && value.ends_with(b"=")
         || value.ends_with(b"...")
         || matches!(
@@ -197,7 +199,7 @@ fn is_code(value: &[u8]) -> bool {
         )
         || value.starts_with(b"--")
         || value.starts_with(b"0x")
-        // An assignment of its own, in which the password is found.
+        // A nested assignment, whose password is found separately.
         || [&b"password="[..], b"passwd=", b"pwd="].iter().any(|part| contains_ignoring_case(value, part))
 }
 
@@ -244,7 +246,7 @@ mod tests {
     use super::Confidence;
     use proptest::prelude::*;
 
-    /// `{}` stands for a password that is put together here.
+    /// Replaces `{}` with a generated password.
     #[track_caller]
     fn check(template: &str, expected: Option<Confidence>) {
         let password = ["h7", "nK", "!w", "q2"].concat();

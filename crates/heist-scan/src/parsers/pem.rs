@@ -1,7 +1,7 @@
-//! Blocks between `-----BEGIN` and `-----END`, however a file has them: as they are, indented, with `\n` for their
-//! line ends, as a string per line with operators between them, in comments, or on one line.
+//! Blocks between `-----BEGIN` and `-----END` in every notation: plain, indented, with `\n` for
+//! line ends, as one string per line with operators between them, in comments, or on one line.
 //!
-//! Bytes outside of base64 are skipped, so nothing is certain about a body until it is decoded and
+//! The reader skips bytes that are not base64, so a body is only certain once it is decoded and
 //! parsed.
 
 use super::der;
@@ -16,13 +16,13 @@ const END: &[u8] = b"-----END ";
 
 pub(super) const OPENPGP: &[u8] = b"PGP PRIVATE KEY BLOCK";
 
-/// A shorter run of base64 is not a line, or it is the last line.
+/// A shorter run of base64 counts as a line only at the end.
 const LINE_LENGTH_MIN: usize = 24;
 
-/// What is between two lines: line ends, indentation, quotes, operators.
+/// The greatest distance between two lines: line ends, indentation, quotes, operators.
 const GAP_MAX: usize = 24;
 
-/// No label is longer.
+/// The length of the longest label.
 const LABEL_LENGTH_MAX: usize = 48;
 
 const FORGIVING: GeneralPurpose = GeneralPurpose::new(
@@ -32,7 +32,7 @@ const FORGIVING: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Returns what is between `-----BEGIN ` and the dashes after it.
+/// Returns the label between `-----BEGIN ` and the dashes after it.
 pub(super) fn label(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(BEGIN)?;
     let length = rest
@@ -44,7 +44,7 @@ pub(super) fn label(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns where the body that begins at `begin` ends, and where the whole block ends. The latter
-/// is `None` if the next end belongs to another block, or is missing.
+/// is `None` if the end line is missing or belongs to another block.
 pub(super) fn end(text: &[u8], begin: usize, label: &[u8]) -> (usize, Option<usize>) {
     let rest = &text[begin..];
     let Some(body) = memmem::find(rest, DASHES) else { return (text.len(), None) };
@@ -90,18 +90,19 @@ pub(super) fn is_private(label: &[u8]) -> bool {
     label.ends_with(b"PRIVATE KEY") || label == OPENPGP
 }
 
-/// A body, cleaned.
+/// The base64 of a body, without line ends and other separators.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Body {
-    /// Without padding.
+    /// The digits, without padding.
     pub(super) base64: Vec<u8>,
-    /// The four characters after a single `=`, as OpenPGP has them.
+    /// The four characters after a single `=`: OpenPGP's checksum.
     checksum: Option<[u8; 4]>,
-    /// Whether a header says so.
+    /// `true` if a header says that the key is encrypted.
     pub(super) is_encrypted: bool,
-    /// How much of it stands in long runs, as the lines of a block do, and not in words of something else.
+    /// How many digits are in long runs, like the lines of a block, rather than in words of other
+    /// text.
     in_lines: usize,
-    /// After the last of the lines that follow each other from the beginning on.
+    /// The end of the last consecutive line from the beginning.
     pub(super) end: usize,
 }
 
@@ -112,7 +113,7 @@ impl Body {
         let mut at = after_headers(text);
         while at < text.len() {
             if text[at] == b'\\' {
-                // A line end in a string, or an escaped slash, which is base64.
+                // A line end in a string, or an escaped slash, which belongs to the base64.
                 at += 1;
                 at += usize::from(matches!(text.get(at), Some(b'n' | b'r' | b't')));
                 continue;
@@ -127,7 +128,7 @@ impl Body {
                     at += 1;
                     continue;
                 }
-                // Operators between strings and the beginning of a comment.
+                // Operators between strings, and the beginning of a comment.
                 b"+" | b"//" | b"/" if !is_inside(text, at, length) => {}
                 _ => {
                     body.base64.extend_from_slice(run);
@@ -145,7 +146,7 @@ impl Body {
         body
     }
 
-    /// Takes the checksum that follows a `=` at the beginning of a line; says whether there was one.
+    /// Takes the checksum after a `=` at the beginning of a line. Returns `true` if there was one.
     fn push_padding(&mut self, text: &[u8], at: usize) -> bool {
         let begins_line = at > 0 && matches!(text[at - 1], b'\n' | b'n' | b' ' | b'"' | b'\'');
         let Some(sum) =
@@ -159,18 +160,17 @@ impl Body {
         begins_line
     }
 
-    /// Returns `true` if it looks like lines of base64, and not like the text of a program or of a
-    /// page.
+    /// Returns `true` if the body looks like lines of base64 rather than a program or prose.
     pub(super) fn is_block(&self) -> bool {
         self.in_lines * 10 >= self.base64.len() * 8
     }
 
-    /// Returns what the base64 stands for.
+    /// Returns the decoded bytes.
     pub(super) fn decoded(&self) -> Option<Vec<u8>> {
         FORGIVING.decode(&self.base64).ok()
     }
 
-    /// Returns `true` if OpenPGP's checksum, which may be left out, is that of the bytes.
+    /// Returns `true` if OpenPGP's optional checksum is missing or correct.
     pub(super) fn checksum_holds(&self, bytes: &[u8]) -> bool {
         self.checksum.is_none_or(|sum| {
             let expected = FORGIVING.decode(sum).unwrap_or_default();
@@ -183,7 +183,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
 }
 
-/// Returns `true` if what stands there is part of a wrapped line, and does not stand alone.
+/// Returns `true` if the bytes at `at` are part of a line of base64, rather than separate.
 fn is_inside(text: &[u8], at: usize, length: usize) -> bool {
     let alone = |byte: Option<&u8>| {
         byte.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))
@@ -191,13 +191,13 @@ fn is_inside(text: &[u8], at: usize, length: usize) -> bool {
     !(alone(at.checked_sub(1).and_then(|at| text.get(at))) && alone(text.get(at + length)))
 }
 
-/// Returns where the body begins after its headers, `Name: value` up to an empty line.
+/// Returns where the body begins after its headers (`Name: value` lines up to an empty line).
 fn after_headers(text: &[u8]) -> usize {
     let head = &text[..text.len().min(512)];
     if !head.contains(&b':') {
         return 0;
     }
-    // As it is, or with its line ends escaped.
+    // The line ends may be plain or escaped.
     [&b"\n\n"[..], b"\n\r\n", b"\\n\\n", b"\\r\\n\\r\\n"]
         .iter()
         .filter_map(|blank| memmem::find(text, blank).map(|at| at + blank.len()))

@@ -1,8 +1,8 @@
-//! Private keys: blocks in PEM with any kind of line ends around them, PuTTY's files, and .NET's `<RSAKeyValue>`.
+//! Private keys: PEM blocks with any kind of line ends, PuTTY files, and .NET's `<RSAKeyValue>`.
 //!
-//! The content of a block is decoded and parsed. A key that is whole and not encrypted is certain.
-//! An encrypted key is real, but worth less to an attacker. A broken key is hardly more than its
-//! heading, and a heading alone, as in every program that reads keys, is not a finding. Public keys
+//! The parser decodes and parses the content of a block. A complete key that is not encrypted is
+//! certain. An encrypted key is real, but worth less to an attacker. A broken key gets low
+//! confidence. A heading alone, as in every program that reads keys, is not a finding. Public keys
 //! and certificates have other headings and are never found.
 //!
 //! The secret is the whole block, 16 KiB at most.
@@ -23,10 +23,10 @@ pub(super) const TRIGGERS: &[Trigger] = &[
     Trigger::Literal("<RSAKeyValue>"),
 ];
 
-/// A key of 16,384 bits fits.
+/// The length of the longest block. A key of 16,384 bits fits.
 pub(super) const REACH: Reach = Reach { before: 0, after: 16 * 1024 };
 
-/// Anything shorter is not a key: the smallest has 32 bytes and a frame.
+/// Shorter bodies are not keys: the smallest key has 32 bytes and a frame.
 const BODY_LENGTH_MIN: usize = 56;
 
 type Judged = (Range<usize>, Confidence, Cow<'static, str>);
@@ -73,10 +73,11 @@ fn block(rest: &[u8]) -> Option<Judged> {
     let Some(end) = end else {
         let end = begin + body.end;
         let is_key = body.end >= BODY_LENGTH_MIN;
-        return is_key.then(|| (0..end, Confidence::Low, "a private key without an end".into()));
+        return is_key
+            .then(|| (0..end, Confidence::Low, "a private key without an end line".into()));
     };
     if body.is_encrypted && body.is_block() {
-        return Some((0..end, Confidence::Medium, "a private key, encrypted".into()));
+        return Some((0..end, Confidence::Medium, "an encrypted private key".into()));
     }
     let key = body.decoded().and_then(|bytes| match label {
         pem::OPENPGP => body.checksum_holds(&bytes).then(|| der::parse_openpgp(&bytes))?,
@@ -88,7 +89,7 @@ fn block(rest: &[u8]) -> Option<Judged> {
             let confidence = if key.encrypted { Confidence::Medium } else { Confidence::Certain };
             Some((0..end, confidence, described(&key).into()))
         }
-        // A program's text between two headings is not a key.
+        // The text of a program between two headings is not a key.
         None if !body.is_block() => None,
         None => {
             let reason = "a private key's heading, but what follows is broken";
@@ -104,13 +105,14 @@ fn field<'a>(text: &'a [u8], name: &[u8]) -> Option<(&'a [u8], usize)> {
     Some((text[begin..begin + length].trim_ascii(), begin + length))
 }
 
-/// PuTTY's file: lines of text, with as many lines of base64 as they say.
+/// Assesses a PuTTY file: header lines, which also give the number of base64 lines that follow.
 fn putty(rest: &[u8]) -> Option<Judged> {
     let heading = rest.strip_prefix(b"PuTTY-User-Key-File-")?;
     if !matches!(heading.first()?, b'1'..=b'3') || heading.get(1) != Some(&b':') {
         return None;
     }
-    // The second line. A file of nothing but headings must not be searched to its end at each of them.
+    // Check the second line early, so that a file of nothing but headings is not searched to its
+    // end at each of them.
     let (cipher, _) = field(&rest[..rest.len().min(256)], b"\nEncryption: ")?;
     let (lines, body_begin) = field(rest, b"\nPrivate-Lines: ")?;
     let lines: usize = std::str::from_utf8(lines).ok()?.parse().ok()?;
@@ -132,7 +134,7 @@ fn putty(rest: &[u8]) -> Option<Judged> {
     })
 }
 
-/// .NET's element: with `<D>` it is a private key.
+/// Assesses .NET's XML element, which is a private key if it contains `<D>`.
 fn xml(rest: &[u8]) -> Option<Judged> {
     const CLOSE: &[u8] = b"</RSAKeyValue>";
     if !rest.starts_with(b"<RSAKeyValue>") {

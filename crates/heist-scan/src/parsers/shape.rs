@@ -1,23 +1,23 @@
-//! What a value looks like, in one pass: classes of characters and how often they change. Also the
-//! forms that are never secrets, whatever they are assigned to.
+//! Describes a value in one pass: its classes of characters and how often they change. Also
+//! recognises forms that are never secrets, whatever their key.
 //!
 //! These checks are cheap and structural; dictionaries and statistics belong to the noise filter.
 
-/// How many characters of which class.
+/// The number of characters of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ValueShape {
     pub(super) length: usize,
     pub(super) lower: usize,
     pub(super) upper: usize,
     pub(super) digits: usize,
-    /// Neither letters nor digits.
+    /// Characters that are neither letters nor digits.
     pub(super) others: usize,
     /// Hexadecimal digits, in one case.
     pub(super) hex: usize,
-    /// How often one class follows another.
+    /// How often the class changes from one character to the next.
     pub(super) changes: usize,
-    /// Letters that stand as they do in words: three or more, of which the first may be a
-    /// capital, or four capitals or more.
+    /// Letters that look like words: three or more in lower case, perhaps with a first capital, or
+    /// four or more capitals.
     pub(super) in_words: usize,
 }
 
@@ -68,7 +68,7 @@ impl ValueShape {
         self.lower + self.upper
     }
 
-    /// Returns how many of small letters, capitals, digits and others there are.
+    /// Returns how many classes occur, of lower case, upper case, digits and other characters.
     pub(super) fn classes(&self) -> usize {
         [self.lower, self.upper, self.digits, self.others]
             .iter()
@@ -80,9 +80,9 @@ impl ValueShape {
         self.hex == self.length
     }
 
-    /// Words put together, with a number here and there: `fooBar2`, `foo_bar_2`, `FOO-BAR`. Of random letters and
-    /// digits in both cases, four in ten stand as if in words. In one case nothing can be said but by the digits: in
-    /// random text more than a quarter.
+    /// Returns `true` for joined words with a few digits: `fooBar2`, `foo_bar_2`, `FOO-BAR`. In
+    /// random text of both cases, four in ten letters look like words by chance. In one case only
+    /// the number of digits decides: more than a quarter of random text.
     pub(super) fn is_wordy(&self) -> bool {
         if self.is_hex() {
             return false;
@@ -94,7 +94,7 @@ impl ValueShape {
     }
 }
 
-/// Letters of one word so far.
+/// The letters of the current word so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct LetterRun {
     capitals: usize,
@@ -102,7 +102,7 @@ struct LetterRun {
 }
 
 impl LetterRun {
-    /// Counts the letters of a word when it ends: at anything except a letter.
+    /// Adds a byte. Counts the letters of a word when it ends, at any byte except a letter.
     fn push(&mut self, byte: u8, in_words: &mut usize) {
         match byte {
             b'a'..=b'z' => {
@@ -125,7 +125,7 @@ impl LetterRun {
     }
 }
 
-/// `8-4-4-4-12` hexadecimal digits.
+/// Recognises `8-4-4-4-12` hexadecimal digits.
 pub(super) fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(at, byte)| match at {
@@ -134,8 +134,8 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
         })
 }
 
-/// Returns `true` for what a program fills in: `${...}`, `{{...}}`, `%s`, `<...>`, `$(...)`,
-/// `$NAME`, `#{...}`.
+/// Recognises text that a program fills in: `${...}`, `{{...}}`, `%s`, `<...>`, `$(...)`, `$NAME`,
+/// `#{...}`.
 pub(super) fn is_template(value: &[u8]) -> bool {
     let first = value.first().copied().unwrap_or_default();
     let last = value.last().copied().unwrap_or_default();
@@ -157,7 +157,7 @@ pub(super) fn is_template(value: &[u8]) -> bool {
         || has_conversion(value)
 }
 
-/// `%s`, `%d`, `%v`, `{}`, `{0}`, `{name}`.
+/// Recognises `%s`, `%d`, `%v`, `{}`, `{0}`, `{name}`.
 fn has_conversion(value: &[u8]) -> bool {
     let percent = value
         .windows(2)
@@ -174,7 +174,7 @@ fn has_conversion(value: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if it consists mostly of one character: stars, dots, `x`.
+/// Returns `true` if the value consists mostly of one character: stars, dots, `x`.
 pub(super) fn is_masked(value: &[u8]) -> bool {
     let repeated = |byte: u8| value.iter().filter(|&&other| other == byte).count();
     [b'*', b'x', b'X', b'.', b'-', b'_', b'0', b'#', b'?']
@@ -183,12 +183,12 @@ pub(super) fn is_masked(value: &[u8]) -> bool {
         || value.first().is_some_and(|&byte| repeated(byte) == value.len())
 }
 
-/// Returns `true` for a path, a URL or the name of a file.
+/// Returns `true` for a path, a URL or a file name.
 pub(super) fn is_path(value: &[u8]) -> bool {
     let rooted = [&b"/"[..], b"./", b"../", b"~/", b"C:", b"@/", b"file:", b"http:", b"https:"]
         .iter()
         .any(|begin| value.starts_with(begin));
-    // Base64 may begin with a slash, but then it has capitals and digits all over.
+    // Base64 may begin with a slash, but then it contains capitals and digits throughout.
     let shape = ValueShape::of(value);
     let segments = value.iter().filter(|&&byte| byte == b'/').count();
     rooted && (segments > 1 && shape.in_words * 2 >= shape.length || value.first() != Some(&b'/'))
@@ -208,8 +208,8 @@ fn has_extension(value: &[u8]) -> bool {
         .is_some_and(|dot| EXTENSIONS.contains(&&value[dot + 1..]))
 }
 
-/// Returns `true` for data that is known by its first bytes: images, fonts, archives, certificates
-/// and public keys in base64.
+/// Recognises data by its first characters: images, fonts, archives, certificates and public keys
+/// in base64.
 pub(super) fn is_known_data(value: &[u8]) -> bool {
     [
         &b"iVBORw0KGgo"[..],

@@ -1,5 +1,5 @@
-//! What the tests of the detectors share: asking a detector at its triggers, as a scan does, and random secrets that
-//! stand in no source file.
+//! Shared by the parsers' tests: runs a parser at its triggers, as a scan does, and generates
+//! random secrets, so that the source files do not contain any.
 
 use super::{Form, Hit, ParserKind, Trigger, Window};
 use crate::confidence::Confidence;
@@ -10,7 +10,7 @@ thread_local! {
     static RANDOM: RefCell<XorShift64> = const { RefCell::new(XorShift64::new(0x5eed)) };
 }
 
-/// Returns the positions of a trigger: slow and obvious.
+/// Returns the positions of a trigger, in a slow and obvious way.
 fn positions(trigger: Trigger, text: &[u8]) -> Vec<usize> {
     let occurrences = |literal: &str, fold: bool| {
         (0..text.len())
@@ -37,7 +37,7 @@ fn positions(trigger: Trigger, text: &[u8]) -> Vec<usize> {
 }
 
 impl Hit {
-    /// Returns how sure the parser is, of a hit that it takes for a secret, and why.
+    /// Returns the confidence and the reason of a hit that the parser accepts as a secret.
     pub(super) fn assessment(&self) -> (Confidence, &str) {
         match &self.form {
             Form::Secret(confidence, reason) => (*confidence, reason),
@@ -46,8 +46,8 @@ impl Hit {
     }
 }
 
-/// Returns all hits that the parser takes for secrets, in positions of the text; each window is cut
-/// to the detector's reach.
+/// Returns all hits that the parser accepts as secrets, as positions in the text. Each window is
+/// cut to the parser's reach.
 pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
     let reach = kind.reach();
     let mut found = Vec::new();
@@ -84,7 +84,8 @@ pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
     found
 }
 
-/// Asks at every position, whatever is there, with every kind of edge: nothing panics, and hits lie inside.
+/// Runs the parser at every position, with every kind of edge, and checks that it does not panic
+/// and that hits lie inside the window.
 pub(super) fn check_bounds(kind: ParserKind, text: &[u8]) {
     found_by(kind, text);
     for at in 0..=text.len() {
@@ -107,7 +108,7 @@ pub(super) fn check_bounds(kind: ParserKind, text: &[u8]) {
     }
 }
 
-/// Random characters of an alphabet.
+/// Returns random characters of an alphabet.
 pub(super) fn random(alphabet: &str, length: usize) -> String {
     let letters = alphabet.as_bytes();
     RANDOM.with_borrow_mut(|random| {
@@ -117,14 +118,15 @@ pub(super) fn random(alphabet: &str, length: usize) -> String {
     })
 }
 
-/// Random bytes.
+/// Returns random bytes.
 pub(super) fn random_bytes(length: usize) -> Vec<u8> {
     RANDOM.with_borrow_mut(|random| (0..length).map(|_| random.next_u64() as u8).collect())
 }
 
 pub(super) const BASE62: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Replaces `{b62:n}`, `{b36:n}`, `{hex:n}`, `{b64:n}` and `{uuid}` in a text, and says what the last of them became.
+/// Replaces `{b62:n}`, `{b36:n}`, `{hex:n}`, `{b64:n}` and `{uuid}` in a text. Returns the text and
+/// the last replacement.
 pub(super) fn random_text(template: &str) -> (String, String) {
     let (mut text, mut rest, mut last) = (String::new(), template, String::new());
     while let Some((before, inner, after)) = rest.split_once('{').and_then(|(before, after)| {

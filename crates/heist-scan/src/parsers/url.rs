@@ -1,6 +1,6 @@
-//! URLs with credentials in them: `scheme://user:password@host`, and how sure such a password is.
+//! URLs with credentials, `scheme://user:password@host`, and the confidence in such a password.
 //!
-//! Shared by the detectors of credentials in URLs and of connection strings.
+//! The parsers of URL credentials and of connection strings share this code.
 
 use super::password;
 use super::shape::{self, ValueShape};
@@ -10,16 +10,16 @@ use crate::confidence::Confidence;
 use crate::noise::NoiseCheck;
 use std::ops::Range;
 
-/// No scheme is longer.
+/// The length of the longest scheme.
 pub(super) const SCHEME_LENGTH_MAX: usize = 32;
 
-/// No user, password and host together are longer.
+/// The greatest length of user, password and host together.
 const AUTHORITY_LENGTH_MAX: usize = 768;
 
-/// Longer passwords are judged by this many bytes at their beginning.
+/// How many bytes of a password are judged.
 pub(crate) const JUDGED_LENGTH_MAX: usize = 256;
 
-/// Schemes of databases and queues, without what is after a `+`.
+/// Schemes of databases and queues, without a suffix after `+`.
 const DATABASES: [&str; 41] = split(
     "postgres postgresql mysql mysqlx mariadb mongodb redis rediss valkey valkeys amqp amqps mssql sqlserver \
      clickhouse clickhouses cockroachdb cockroach cassandra couchbase couchbases couchdb neo4j bolt influxdb \
@@ -27,18 +27,17 @@ const DATABASES: [&str; 41] = split(
      firebird sentinel",
 );
 
-/// What is in a URL, as positions in the window.
+/// The parts of a URL, as positions in the window.
 #[derive(Clone, Debug)]
 pub(super) struct Url {
     pub(super) scheme: Range<usize>,
     pub(super) user: Range<usize>,
-    /// `None` if there is no colon.
+    /// `None` if the URL does not have a colon after the user.
     pub(super) password: Option<Range<usize>>,
     pub(super) host: Range<usize>,
 }
 
-/// Returns the URL whose `://` is at the window's position, if something comes before an `@`
-/// in it.
+/// Returns the URL whose `://` is at the window's position, if it has credentials before an `@`.
 pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
     let text = window.text;
     let begin = window.at + 3;
@@ -79,7 +78,8 @@ pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
     if host_length == 0 {
         return None;
     }
-    // A port, another host, or the end of what the URL stands in; anything else is a template or a pattern.
+    // A port, another host, or the end of the surrounding string may follow; anything else is a
+    // template or a pattern.
     match text.get(host_begin + host_length) {
         None
         | Some(
@@ -97,28 +97,28 @@ pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
     })
 }
 
-/// Returns `true` if a scheme is a database's or a queue's.
+/// Returns `true` for the scheme of a database or a queue.
 pub(super) fn is_database(scheme: &[u8]) -> bool {
     let base = scheme.split(|&byte| byte == b'+').next().unwrap_or_default();
     is_one_of(base, &DATABASES)
 }
 
-/// Hosts of documentation.
+/// Host names in documentation.
 const EXAMPLES: [&str; 27] = split(
     "example.com example.org example.net example host hostname server domain domain.com foo bar foo.com bar.com \
      test myhost yourhost site.com mysite.com website.com server.com host.com a b c h x y",
 );
 
-/// What a host of documentation ends with.
+/// Endings of host names in documentation.
 const EXAMPLE_ENDINGS: [&str; 8] =
     split(".example.com .example.org .example.net .example .invalid .test .domain.com .foo.com");
 
-/// What kind of machine a host name stands for.
+/// The kind of machine that a host name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
-    /// Of documentation: `example.com`, `host`, `foo`.
+    /// An example in documentation: `example.com`, `host`, `foo`.
     Example,
-    /// This machine, or one without a domain.
+    /// This machine, or a machine without a domain.
     Local,
     /// Any other machine.
     Real,
@@ -134,7 +134,7 @@ impl Host {
         if is(&EXAMPLES) || EXAMPLE_ENDINGS.iter().any(|ending| ends(ending)) {
             return Self::Example;
         }
-        // `.` and nothing are how some drivers name this machine.
+        // Some drivers use `.` or an empty name for this machine.
         if !host.contains(&b'.')
             || !host.iter().any(u8::is_ascii_alphanumeric)
             || is(&["127.0.0.1", "0.0.0.0", "localhost.localdomain"])
@@ -147,15 +147,15 @@ impl Host {
     }
 }
 
-/// Words that stand for a password in documentation.
+/// Placeholder words for a password in documentation.
 const STAND_INS: [&str; 31] = split(
     "password passwd pass pwd secret token user username changeme apikey api_key api-key key mypassword mypass \
      yourpassword your_password your-password credentials auth access_token p4ssw0rd pass123 password123 \
      none null nil true false empty undefined",
 );
 
-/// Assesses a password for a host, and chooses how strictly the noise filter looks at it: what is already doubted gets
-/// the mild check.
+/// Assesses a password for a host, and chooses how strictly the noise filter checks it: a password
+/// of low confidence gets the mild check.
 pub(super) fn judge(user: &[u8], secret: &[u8], host: &[u8]) -> (Assessment, NoiseCheck) {
     let assessment = assess(user, secret, host);
     let noise = match assessment {
@@ -177,7 +177,7 @@ fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
     if shape::is_masked(secret) {
         return Err("it is masked");
     }
-    // Patterns and templates of other kinds.
+    // Other kinds of patterns and templates.
     let odd = |&byte: &u8| {
         matches!(byte, b'[' | b']' | b'(' | b')' | b'*' | b'^' | b'{' | b'}' | b'|' | b'+' | b',')
     };
@@ -190,7 +190,7 @@ fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
     let words = shape.digits == 0 && (shape.upper == 0 || shape.others == 0 && shape.upper == 1);
     let simple = words || shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
     if stands_in {
-        return Err("it is a word that stands for a password");
+        return Err("it is a placeholder for a password");
     }
     if simple && host == Host::Example {
         return Err("it is a word or a number, and the host is an example");
@@ -207,14 +207,14 @@ fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
         return Ok((Confidence::Low, "a password in a URL, but it seems made up"));
     }
     Ok(match host {
-        Host::Real => (Confidence::High, "a password in a URL, for a host that is no example"),
+        Host::Real => (Confidence::High, "a password in a URL, for a host that is not an example"),
         Host::Local | Host::Example => {
             (Confidence::Medium, "a password in a URL, for a local host")
         }
     })
 }
 
-/// Returns the text without its `%` escapes, as far as it fits.
+/// Decodes the text's `%` escapes, as far as the result fits into the buffer.
 pub(crate) fn percent_decoded<'a>(
     text: &'a [u8],
     buffer: &'a mut [u8; JUDGED_LENGTH_MAX],

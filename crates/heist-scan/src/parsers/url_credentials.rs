@@ -1,7 +1,8 @@
 //! Credentials in URLs: `scheme://user:password@host` and `https://token@host`. The secret is the password or the
 //! token.
 //!
-//! URLs of databases and queues are left to the detector of connection strings, so that one place has one finding.
+//! The parser of connection strings handles URLs of databases and queues, so that each place has
+//! one finding.
 
 use super::shape::{self, ValueShape};
 use super::url::{self, Host};
@@ -11,8 +12,8 @@ use crate::noise::NoiseCheck;
 
 pub(super) const REACH: Reach = Reach { before: 48, after: 1024 };
 
-/// What some services expect as the password if the user is a token.
-const NO_PASSWORDS: [&[u8]; 4] = [b"", b"x-oauth-basic", b"x", b"api_token"];
+/// Fixed passwords that some services expect if the user is a token.
+const FIXED_PASSWORDS: [&[u8]; 4] = [b"", b"x-oauth-basic", b"x", b"api_token"];
 
 pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let text = window.text;
@@ -25,7 +26,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     }
     let (user, host) = (&text[found.user.clone()], &text[found.host.clone()]);
     let (secret, (form, noise)) = match found.password {
-        Some(password) if !NO_PASSWORDS.contains(&&text[password.clone()]) => {
+        Some(password) if !FIXED_PASSWORDS.contains(&&text[password.clone()]) => {
             let judged = url::judge(user, &text[password.clone()], host);
             (password, judged)
         }
@@ -50,21 +51,21 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     });
 }
 
-/// Assesses a user without a password: it is a token only if it looks like one.
+/// Assesses a user without a password, which counts as a token only if it looks like one.
 fn judge_token(user: &[u8], host: &[u8]) -> Assessment {
     let in_alphabet =
         |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~');
     let shape = ValueShape::of(user);
     if user.len() < 16 || !user.iter().all(in_alphabet) || shape.digits < 2 || shape.letters() < 2 {
-        return Err("a user without a password, and not of a token's form");
+        return Err("a user without a password that does not look like a token");
     }
     if shape.is_wordy() || shape::is_masked(user) || shape::is_uuid(user) {
         return Err("a user without a password: words, a mask or a UUID");
     }
-    // The address of an error collector has a key in it that every client is given.
+    // The address of an error collector contains a key that every client receives.
     let is_public = host.windows(6).any(|part| part.eq_ignore_ascii_case(b"sentry"));
     Ok(match Host::of(host) {
-        _ if is_public => (Confidence::Low, "a token in a URL, but one that clients are given"),
+        _ if is_public => (Confidence::Low, "a token in a URL, but a public one for clients"),
         Host::Example => (Confidence::Low, "a token in a URL, but the host is an example"),
         Host::Local | Host::Real => (Confidence::Medium, "a token in a URL"),
     })

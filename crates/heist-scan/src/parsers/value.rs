@@ -1,21 +1,21 @@
-//! The right side of an assignment: which bytes a value is made of, how it is opened, and where it ends.
+//! The right side of an assignment: the bytes of a value, how it is opened, and where it ends.
 //!
-//! Invariant: whatever opened it, a token has none of white space, quotes, angle brackets, backslashes, control
-//! characters and bytes beyond ASCII in it. So going left from anywhere in a token leads to where it begins, without
-//! knowing how it was opened.
+//! Invariant: a token never contains white space, quotes, angle brackets, backslashes, control
+//! characters or bytes beyond ASCII, whatever opened it. So walking left from any of its bytes
+//! leads to its beginning, without knowing how it was opened.
 
 use super::Window;
 
-/// No value is longer.
+/// The length of the longest value.
 pub(super) const VALUE_LENGTH_MAX: usize = 512;
 
 /// May occur in a quoted token.
 const TOKEN: u8 = 1;
-/// May occur in a token without quotes: no separators and brackets.
+/// May occur in a token without quotes: excludes separators and brackets.
 const BARE: u8 = 2;
 /// May occur in a key without quotes.
 const KEY: u8 = 4;
-/// Stands before a value, or ends a line.
+/// May come before a value, or ends a line.
 const EDGE: u8 = 8;
 
 const CLASSES: [u8; 256] = {
@@ -59,7 +59,7 @@ pub(super) fn is_key(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & KEY != 0
 }
 
-/// Returns `true` if a value may begin after it, or a line ends with it.
+/// Returns `true` if a value may begin after this byte, or if it ends a line.
 pub(super) fn is_edge(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & EDGE != 0
 }
@@ -72,7 +72,7 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// What comes before a value, and so how it ends.
+/// The text before a value, which determines how the value ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
     /// A quote after this many backslashes: the text is itself inside a string.
@@ -83,32 +83,32 @@ pub(super) enum Opening {
     Bare,
 }
 
-/// What a value may be made of.
+/// Which characters a value may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueAlphabet {
     /// See the module's invariant.
     Token,
-    /// Between quotes, anything but the end of the line, with escapes. Without quotes, as `Token`.
+    /// Between quotes: anything except a line end, with escapes. Without quotes: like `Token`.
     Text,
 }
 
 #[cfg(test)]
 thread_local! {
-    /// The sum of how many bytes each search for an end was allowed to look at: what tests bound.
+    /// The total number of bytes that the searches for an end were allowed to read. Tests limit it.
     pub(super) static MAY_LOOK_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Why a value was not found.
+/// The reason why a value was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoValue {
-    /// It goes on for longer than was asked for. Looking further to the right finds the same text again.
+    /// It is longer than the limit. Searching further to the right would find the same text again.
     TooLong,
     /// It is empty, not closed, or not a literal.
     NoLiteral,
 }
 
-/// Returns where the value that begins at `begin` ends. No more than `length_max` bytes and its
-/// closing quote are looked at.
+/// Returns where the value that begins at `begin` ends. Reads at most `length_max` bytes and the
+/// closing quote.
 pub(super) fn end_of_value(
     window: &Window<'_>,
     begin: usize,
@@ -150,7 +150,7 @@ pub(super) fn end_of_value(
             match text.get(end) {
                 // A call, an index, a block, a generic type: code, not a literal.
                 Some(b'(' | b'[' | b'{' | b'<') => return Err(NoValue::NoLiteral),
-                // The letters before a string.
+                // The prefix of a string.
                 Some(&mark)
                     if is_quote(mark) && end - begin <= 2 && is_prefix(&text[begin..end]) =>
                 {
@@ -179,7 +179,7 @@ fn closes(text: &[u8], end: usize, mark: u8, backslashes: usize) -> bool {
         && text[end..end + backslashes].iter().all(|&byte| byte == b'\\')
 }
 
-/// `Ok(None)` if the text ends first.
+/// Returns `Ok(None)` if the text ends first.
 fn end_of_text(
     text: &[u8],
     begin: usize,
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn values_end_as_they_began() {
+    fn values_end_with_the_quote_that_opened_them() {
         let double = Opening::Quote { mark: b'"', backslashes: 0 };
         let escaped = Opening::Quote { mark: b'"', backslashes: 1 };
         check("abc\" x", double, ValueAlphabet::Token, Some("abc"));
@@ -234,7 +234,7 @@ mod tests {
         check(&"a".repeat(512), Opening::Bare, ValueAlphabet::Token, Some(&"a".repeat(512)));
     }
     #[test]
-    fn no_more_is_looked_at_than_was_asked_for() {
+    fn a_search_reads_no_more_than_its_limit() {
         let double = Opening::Quote { mark: b'"', backslashes: 0 };
         let escaped = Opening::Quote { mark: b'"', backslashes: 1 };
         for (opening, closing) in [(Opening::Bare, ""), (double, "\""), (escaped, "\\\"")] {

@@ -1,4 +1,4 @@
-//! [`Allow`]: what a rule, or all rules, do not report although it matches.
+//! [`Allow`]: a compiled allowlist, which suppresses matches of one rule or of all rules.
 
 use super::pattern::LazyRegex;
 use crate::rules::{Allowlist, Condition, RegexTarget};
@@ -7,7 +7,7 @@ use std::path::Path;
 /// An [`Allowlist`] with its compiled expressions.
 #[derive(Debug)]
 pub(crate) struct Allow {
-    /// For explanations.
+    /// The allowlist's description, shown in explanations.
     pub(crate) description: String,
     condition: Condition,
     paths: Vec<LazyRegex>,
@@ -16,7 +16,7 @@ pub(crate) struct Allow {
     stopwords: Vec<String>,
 }
 
-/// What an allowlist sees of a candidate, besides its path.
+/// The parts of a candidate that an allowlist checks, except the path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllowlistInput<'a> {
     pub(crate) secret: &'a [u8],
@@ -44,7 +44,7 @@ impl Allow {
         alone && any(&self.paths, &slashed(path))
     }
 
-    /// Returns `true` if the list allows a candidate whatever the path is.
+    /// Returns `true` if the list allows a candidate regardless of its path.
     pub(crate) fn allows_content(&self, input: &AllowlistInput<'_>) -> bool {
         match self.condition {
             Condition::Any => self.content_checks(input).any(|holds| holds),
@@ -55,13 +55,13 @@ impl Allow {
         }
     }
 
-    /// Returns `true` if the path matters to the list.
+    /// Returns `true` if the list contains path expressions.
     pub(crate) fn has_paths(&self) -> bool {
         !self.paths.is_empty()
     }
 
-    /// Returns `true` if the list allows a candidate at this path, given that it does not
-    /// [whatever the path is](Self::allows_content).
+    /// Returns `true` if the list allows a candidate at this path. Call it only after
+    /// [`allows_content`](Self::allows_content) returned `false`.
     pub(crate) fn allows_at(&self, path: &Path, input: &AllowlistInput<'_>) -> bool {
         any(&self.paths, &slashed(path))
             && match self.condition {
@@ -70,8 +70,8 @@ impl Allow {
             }
     }
 
-    /// Returns the checks that do not depend on the path, one after the other. A kind without
-    /// entries does not count.
+    /// Returns the results of the checks that do not depend on the path. Kinds of checks without
+    /// entries are left out.
     fn content_checks(&self, input: &AllowlistInput<'_>) -> impl Iterator<Item = bool> {
         let target = match self.target {
             RegexTarget::Secret => input.secret,

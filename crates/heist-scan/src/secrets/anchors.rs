@@ -1,49 +1,52 @@
-//! [`anchors_of`]: which literals must be there for a regular expression to match, and where in the match.
+//! [`anchors_of`]: finds the literals that a regular expression's matches contain, and where in the
+//! match they are.
 //!
-//! The detector tries a rule only where one of its literals occurs. Of all sets of literals of
-//! which every match contains one, it takes the rarest: `(?:key|token)[ =]+xyz_[0-9a-z]{32}` is
-//! tried at `xyz_`.
+//! The detector tries a rule only where one of its literals occurs. From all sets of literals of
+//! which every match contains at least one, it picks the rarest set: it tries `(?:key|token)[
+//! =]+xyz_[0-9a-z]{32}` only at `xyz_`.
 //!
-//! If letters and digits must follow a literal, it is rarer still: it can only occur where a run of them begins. That
-//! is its [gate](Anchor::gate).
+//! A literal that is always followed by letters and digits can only occur where a run of them
+//! begins, which makes it rarer still. The distance to that run is its [gate](Anchor::gate).
 
 use super::literal::{LITERAL_BYTES_MAX, Literal, LiteralByte};
 use super::prefilter::RUN_BYTES_MIN;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// More alternatives than that are not spelled out.
+/// Spell out at most this many alternatives.
 const LITERALS_MAX: usize = 48;
 
-/// A class of more bytes than that is not spelled out.
+/// Spell out classes of at most this many bytes.
 const CLASS_MAX: usize = 6;
 
-/// A literal of fewer bytes is everywhere.
+/// Shorter literals occur too often to be useful.
 pub(crate) const LITERAL_BYTES_MIN: usize = 3;
 
 /// The share of positions at which a run begins.
 const GATED: f64 = 0.01;
 
-/// A set of literals, one of which is in every match.
+/// A set of literals. Every match contains at least one of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Anchors {
-    /// Each with how far after the match's beginning it begins: at least, and at most (`None`: any distance).
+    /// Each literal, with its least and greatest distance from the start of the match (`None`:
+    /// unbounded).
     pub(crate) literals: Vec<Anchor>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Anchor {
     pub(crate) literal: Literal,
-    /// How far after the literal's beginning a run of letters and digits begins in every match, if one does.
+    /// The distance from the start of the literal to the run of letters and digits that every match
+    /// has there, if any.
     pub(crate) gate: Option<usize>,
-    /// Whether no letter or digit comes before it in any match.
+    /// `true` if no match has a letter or digit right before the literal.
     pub(crate) begins_word: bool,
     pub(crate) after_min: usize,
     pub(crate) after_max: Option<usize>,
 }
 
 impl Anchors {
-    /// Returns what looking for them costs: how often they come, a literal that fixes where the
-    /// match begins being cheaper.
+    /// Returns the cost of searching for these literals: how often they occur, times the
+    /// number of positions at which the match could then begin.
     fn cost(&self) -> f64 {
         let cost = |anchor: &Anchor| {
             let starts = anchor.after_max.map_or(64, |max| max - anchor.after_min + 1).min(64);
@@ -54,15 +57,15 @@ impl Anchors {
     }
 }
 
-/// Returns the cheapest anchors of a regular expression; `None` if there are no literals that every
-/// match contains.
+/// Returns the cheapest anchors of a regular expression, or `None` if its matches do not share any
+/// literals that are long enough.
 pub(crate) fn anchors_of(hir: &Hir) -> Option<Anchors> {
     let mut best = Best(None);
     collect(hir, 0, Some(0), &mut best);
     best.0.map(|(_, anchors)| anchors)
 }
 
-/// The cheapest so far, and what they cost.
+/// The cheapest anchors so far, and their cost.
 struct Best(Option<(f64, Anchors)>);
 
 impl Best {
@@ -78,7 +81,8 @@ impl Best {
     }
 }
 
-/// Offers every set of literals that must be in a match of `hir`, which begins `after` the whole match's beginning.
+/// Offers every set of literals that each match of `hir` contains. `hir` starts `after_min` to
+/// `after_max` bytes after the start of the whole match.
 fn collect(hir: &Hir, after_min: usize, after_max: Option<usize>, best: &mut Best) {
     match hir.kind() {
         HirKind::Concat(_) | HirKind::Capture(_) | HirKind::Literal(_) | HirKind::Class(_) => {
@@ -87,7 +91,7 @@ fn collect(hir: &Hir, after_min: usize, after_max: Option<usize>, best: &mut Bes
             collect_in_concatenation(&parts, (after_min, after_max), best);
         }
         HirKind::Alternation(branches) => {
-            // Every branch must have its own.
+            // Every branch must contribute a literal.
             let mut all = Vec::new();
             for branch in branches {
                 let mut of_branch = Best(None);
@@ -107,12 +111,12 @@ fn collect(hir: &Hir, after_min: usize, after_max: Option<usize>, best: &mut Bes
     }
 }
 
-/// Parts in a row that are spelled out.
+/// Consecutive parts of a concatenation that are spelled out together.
 struct Spelled {
     literals: Vec<Literal>,
-    /// The first part.
+    /// The index of the first part.
     from: usize,
-    /// Where that begins.
+    /// The distance of the first part from the start of the match.
     after: (usize, Option<usize>),
 }
 
@@ -121,7 +125,7 @@ impl Spelled {
         Self { literals: vec![Literal::default()], from, after }
     }
 
-    /// As anchors, if these are the parts before `to`.
+    /// Turns the parts up to `to` (exclusive) into anchors.
     fn anchors(self, parts: &[&Hir], to: usize) -> Anchors {
         let following: usize = alphanumerics_ahead(&parts[to..]).0;
         let takes_no_room = |part: &&Hir| part.properties().maximum_len() == Some(0);
@@ -166,8 +170,8 @@ fn collect_in_concatenation(parts: &[&Hir], after: (usize, Option<usize>), best:
     best.offer(spelled.anchors(parts, parts.len()));
 }
 
-/// Returns where the run begins that a literal leads to, given how many letters and digits follow
-/// it.
+/// Returns the distance from the start of a literal to the run that it leads into. `following` is
+/// the number of letters and digits that follow the literal.
 fn gate_of(literal: &Literal, begins_run: bool, following: usize) -> Option<usize> {
     let is_in_run = |byte: &&LiteralByte| byte.byte.is_ascii_alphanumeric();
     let in_run = literal.bytes().iter().rev().take_while(is_in_run).count();
@@ -177,7 +181,7 @@ fn gate_of(literal: &Literal, begins_run: bool, following: usize) -> Option<usiz
     (is_sure && is_whole && in_run + following >= RUN_BYTES_MIN).then_some(gate)
 }
 
-/// Returns `true` if every match has a run of letters and digits in it that is long enough for the
+/// Returns `true` if every match contains a run of letters and digits that is long enough for the
 /// prefilter.
 pub(crate) fn always_has_run(hir: &Hir) -> bool {
     if let HirKind::Alternation(branches) = hir.kind() {
@@ -188,8 +192,8 @@ pub(crate) fn always_has_run(hir: &Hir) -> bool {
     (0..parts.len()).any(|from| alphanumerics_ahead(&parts[from..]).0 >= RUN_BYTES_MIN)
 }
 
-/// Returns how many letters and digits these parts begin with at least, and whether there can be
-/// nothing else in them.
+/// Returns how many letters and digits these parts begin with at least, and whether the parts
+/// consist of nothing else.
 fn alphanumerics_ahead(parts: &[&Hir]) -> (usize, bool) {
     let mut count = 0;
     for part in parts {
@@ -229,11 +233,11 @@ fn alphanumerics_of(hir: &Hir) -> (usize, bool) {
     }
 }
 
-/// Returns `true` if what comes right after `hir` cannot be preceded by a letter or digit.
-/// `is_word`: it begins with one of a word.
+/// Returns `true` if a letter or digit cannot come right before the text that follows `hir`.
+/// `is_word`: that text begins with a word character.
 fn begins_word_after(hir: &Hir, is_word: bool) -> bool {
     match hir.kind() {
-        // Before anything else, `\b` says that a word ends.
+        // Before a non-word character, `\b` marks the end of a word.
         HirKind::Look(Look::WordAscii) => is_word,
         HirKind::Look(look) => matches!(
             look,
@@ -256,7 +260,7 @@ fn begins_word_after(hir: &Hir, is_word: bool) -> bool {
     }
 }
 
-/// The parts of a concatenation, those of groups in it included.
+/// Collects the parts of a concatenation, including the parts of nested groups.
 fn flatten<'a>(hir: &'a Hir, parts: &mut Vec<&'a Hir>) {
     match hir.kind() {
         HirKind::Concat(children) => children.iter().for_each(|child| flatten(child, parts)),
@@ -265,7 +269,7 @@ fn flatten<'a>(hir: &'a Hir, parts: &mut Vec<&'a Hir>) {
     }
 }
 
-/// Returns where something after `part` begins.
+/// Returns the position of the text after `part`.
 fn add((min, max): (usize, Option<usize>), part: &Hir) -> (usize, Option<usize>) {
     let properties = part.properties();
     let min = min.saturating_add(properties.minimum_len().unwrap_or(0));
@@ -307,7 +311,7 @@ fn spell_out(hir: &Hir) -> Option<Vec<Literal>> {
     }
 }
 
-/// Returns the bytes of a class; `None` if it has characters of several bytes.
+/// Returns the bytes of a class, or `None` if it contains multi-byte characters.
 fn class_bytes(class: &Class) -> Option<Box<dyn Iterator<Item = u8> + '_>> {
     match class {
         Class::Bytes(class) => {
@@ -357,7 +361,8 @@ mod tests {
         parser.parse(pattern).unwrap()
     }
 
-    /// Each anchor as text, letters in either case in brackets, with its distances.
+    /// Compares the anchors of a pattern with `expected`: text with case-insensitive letters in
+    /// brackets, and distances.
     fn check(pattern: &str, expected: &[&str]) {
         let found = anchors_of(&parse(pattern)).map_or(vec![], |anchors| anchors.literals);
         let show = |anchor: &Anchor| {

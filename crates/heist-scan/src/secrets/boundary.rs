@@ -1,14 +1,14 @@
-//! Where a word begins: after any byte except a letter or digit, and after an escape that ends with
-//! one.
+//! Word boundaries: a word begins after any byte except a letter or digit, and after an escape
+//! sequence even if that ends with a letter or digit.
 //!
-//! In `"\\nghp_..."` and `token%3Dghp_...` the token begins a word although a letter comes before
-//! it: that letter is part of the escape, not of the text.
+//! In `"\\nghp_..."` and `token%3Dghp_...` the token begins a word although a letter comes right
+//! before it, because that letter belongs to the escape sequence.
 
-/// The longest escape that is looked for.
+/// The length of the longest escape sequence that is recognised.
 pub(crate) const ESCAPE_BYTES_MAX: usize = 8;
 
-/// Returns how many of the bytes from `at` on are the rest of an escape, whose beginning stands
-/// before `at`: 1 of `\\n`, 5 of `\\u000a`, 2 of `%3D`, 3 of a terminal's `ESC [31m`.
+/// Returns how many bytes from `at` on belong to an escape sequence that begins before `at`: 1 for
+/// `\\n`, 5 for `\\u000a`, 2 for `%3D`, 3 for a terminal's `ESC [31m`.
 #[inline]
 pub(crate) fn escape_ahead(text: &[u8], at: usize) -> usize {
     let rest = &text[at..];
@@ -26,8 +26,8 @@ pub(crate) fn escape_ahead(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Returns the rest of a terminal's colour, `31m`, if the escape that it belongs to comes before
-/// it.
+/// Returns the length of the rest of a terminal's colour sequence (`31m`) if its beginning comes
+/// right before `at`.
 #[cold]
 fn colour_ahead(text: &[u8], at: usize) -> usize {
     let begun = text[at.saturating_sub(ESCAPE_BYTES_MAX)..at]
@@ -38,7 +38,7 @@ fn colour_ahead(text: &[u8], at: usize) -> usize {
     if begun == Some(&0x1b) && text.get(at + digits) == Some(&b'm') { digits + 1 } else { 0 }
 }
 
-/// Returns `true` if an escape ends right before `at`, with a letter or digit.
+/// Returns `true` if an escape sequence that ends with a letter or digit comes right before `at`.
 #[inline]
 fn ends_escape(text: &[u8], at: usize) -> bool {
     (1..=ESCAPE_BYTES_MAX.min(at)).any(|back| escape_ahead(text, at - back) == back)

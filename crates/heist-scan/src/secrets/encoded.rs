@@ -1,16 +1,18 @@
-//! Looking through one layer of encoding: base64, hex, escapes, UTF-16.
+//! Scans text inside one layer of encoding: base64, hexadecimal digits, escapes, UTF-16.
 //!
-//! The detector looks at decoded text as a text of its own. Generic rules do not apply there: a
-//! random value in decoded text is noise, a vendor's token is not. In UTF-16, which hides nothing,
-//! all rules apply.
+//! The detector decodes the text and scans the result like any other text. It skips generic rules
+//! there, because random values in decoded text are mostly noise, while vendor tokens are not.
+//! UTF-16 is only a way to write text, so all rules apply to it.
 //!
-//! Encoded text is looked at in *pieces*, each decoded together with what is around it. Pieces end where the chunk's
-//! owned part does, or where they are long enough, so where they end must make no difference. It does not, because
-//! - every position of encoded text is in exactly one piece, and which positions are looked at depends on the bytes
-//!   within [`MARGIN`] of them ([`LONG_STRETCH`] says how);
-//! - from each position a rule sees the same part of the source, [`View::seen`], wherever the piece begins and ends;
-//! - a match belongs to the position from which it was found: a candidate, or the start of a search
-//!   ([`search_starts`](super::search_starts)). The first position of those that are looked at is also a search start.
+//! The detector scans encoded text in *pieces* and decodes each piece together with its
+//! surroundings. A piece ends at the end of the chunk's owned part, or when it is long enough.
+//! These cuts must not change the result. They do not, because
+//! - every position of encoded text is in exactly one piece, and the bytes within [`MARGIN`] of a
+//!   position decide whether it is scanned at all (see [`LONG_STRETCH`]);
+//! - from each position a rule sees the same part of the source, [`View::seen`], regardless of the
+//!   piece;
+//! - a match belongs to the position from which it was found: a candidate, or a search start
+//!   ([`search_starts`](super::search_starts)). The first scanned position is also a search start.
 
 use super::examine::{Examiner, FoundSecret, Text, TextOrigin, View};
 use super::explain::Explanation;
@@ -28,31 +30,33 @@ use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
 use std::ops::Range;
 
-/// Base64 that goes on and on is looked at from here on, whatever it begins with. Before that it is looked at if a run
-/// of letters and digits begins in it, and from [`NEAR_RUN`] before that run on.
+/// A stretch of base64 is always scanned from this many digits on. Earlier digits are scanned only
+/// if a run of letters and digits begins there, starting [`NEAR_RUN`] bytes before that run.
 const LONG_STRETCH: usize = 2048;
 
-/// How far before a run of letters and digits its base64 is looked at: there are signs among the digits of base64.
+/// How far before a run of letters and digits the scan of its base64 starts. Base64 also contains
+/// signs, which interrupt runs.
 const NEAR_RUN: usize = 512;
 
-/// How far from a position it is decided whether that position is looked at.
+/// How far from a position the bytes are that decide whether it is scanned.
 const MARGIN: usize = 2 * LONG_STRETCH + DECODE_MARGIN;
 
-// The runs and escapes that are looked for outside of a chunk's owned part are enough.
+// The prefilter must search far enough outside the owned part to see these runs and escapes.
 const _: () = assert!(NEAR_AFTER <= LONG_STRETCH && NEAR_BEFORE <= NEAR_RUN);
 const _: () = assert!(2 * UTF16_SPAN_MIN <= LONG_STRETCH);
 
-/// How long a piece is at most. Each is decoded with what is seen around it, so much shorter ones cost more.
+/// The greatest length of a piece. Each piece is decoded with its surroundings, so much shorter
+/// pieces would cost more.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// Returns how far a detector looks in encoded text, given how far it looks in plain text. In
-/// UTF-16 each character has two bytes; the other encodings see the same part of the source.
+/// Returns how far a rule sees in encoded text, given how far it sees in plain text. In UTF-16 each
+/// character has two bytes; the other encodings see the same part of the source.
 pub(crate) fn seen_encoded(plain: Overlap) -> Overlap {
     Overlap { before: 2 * plain.before, after: 2 * plain.after }
 }
 
-/// Returns how much of an object a detector needs around a position to see this much of encoded
-/// text.
+/// Returns how much of an object the detector needs around a position so that a rule can see this
+/// much of encoded text.
 pub(crate) fn with_encoded(seen: Overlap) -> Overlap {
     Overlap {
         before: seen.before.max(MARGIN) + DECODE_MARGIN,
@@ -60,17 +64,17 @@ pub(crate) fn with_encoded(seen: Overlap) -> Overlap {
     }
 }
 
-/// What a worker needs to look at encoded text.
+/// A worker's buffers for scanning encoded text.
 #[derive(Debug)]
 pub(crate) struct EncodedScratch {
     inner: Examiner,
-    /// Candidates in encoded text, while something is to be explained.
+    /// The candidates in encoded text, recorded only for explanations.
     pub(crate) explanations: Vec<Explanation>,
     decoded: Decoded,
-    /// Those just outside of the chunk's owned part.
+    /// Prefilter candidates just outside the chunk's owned part.
     outside: Candidates,
     escapes: Vec<usize>,
-    /// Places that are decoded together.
+    /// Pieces that are decoded together.
     places: Vec<WaitingPiece>,
 }
 
@@ -86,13 +90,14 @@ impl EncodedScratch {
         }
     }
 
-    /// From now on every candidate is explained.
+    /// Starts recording every candidate, for an explanation.
     pub(crate) fn take_notes(&mut self) {
         self.inner.notes = Some(Vec::new());
     }
 }
 
-/// Adds the matches in encoded text. `scratch.examiner.candidates` are those of the chunk itself.
+/// Adds the matches in encoded text. `scratch.examiner.candidates` must be the candidates of the
+/// chunk itself.
 pub(crate) fn scan_encoded(
     detector: &SecretDetector,
     chunk: &Chunk<'_>,
@@ -110,33 +115,33 @@ pub(crate) fn scan_encoded(
         }
     }
     let mut decoder = Decoder { detector, chunk, matches, scratch: encoded };
-    decoder.look_at_utf16();
-    decoder.look_at_digits(&examiner.candidates.runs);
+    decoder.scan_utf16();
+    decoder.scan_digits(&examiner.candidates.runs);
     for kind in [EscapeKind::Url, EscapeKind::Json] {
-        decoder.look_at_escapes(kind, &examiner.candidates);
+        decoder.scan_escapes(kind, &examiner.candidates);
     }
 }
 
-/// A piece of encoded text that waits to be looked at; the fields are those of [`EncodedWindow`].
+/// A piece of encoded text that waits to be scanned. See [`EncodedWindow`] for the fields.
 #[derive(Debug)]
 struct WaitingPiece {
     piece: Range<usize>,
     first: Option<usize>,
 }
 
-/// From the beginning of the first place to the end of the last one.
+/// Returns the range from the start of the first piece to the end of the last one.
 fn together(places: &[WaitingPiece]) -> Option<Range<usize>> {
     Some(places.first()?.piece.start..places.last()?.piece.end)
 }
 
-/// A window of the source, and what is known of the encoded text in it.
+/// A window of the source, and the known limits of the encoded text in it.
 struct EncodedWindow {
-    /// The source positions that are to be looked at.
+    /// The source positions to scan.
     piece: Range<usize>,
-    /// The first position that is looked at, in this piece or in one before, if it is known: what comes before it is
-    /// not looked at by any chunk.
+    /// The first scanned position of the encoded text, in this piece or an earlier one, if it is
+    /// known. No chunk scans anything before it.
     first: Option<usize>,
-    /// Where the encoded text begins and ends, if that is in the window.
+    /// The start and end of the encoded text, if they are inside the window.
     begin: Option<usize>,
     end: Option<usize>,
 }
@@ -149,35 +154,35 @@ struct Decoder<'a, 'b> {
 }
 
 impl Decoder<'_, '_> {
-    /// Looks at base64 and hexadecimal digits: where runs begin, and in long stretches without one.
-    fn look_at_digits(&mut self, runs: &[usize]) {
+    /// Scans base64 and hexadecimal digits: near runs, and in long stretches without a run.
+    fn scan_digits(&mut self, runs: &[usize]) {
         let owned = self.chunk.owned.clone();
         let outside = std::mem::take(&mut self.scratch.outside);
         let (before, after) =
             outside.runs.split_at(outside.runs.partition_point(|&run| run < owned.start));
-        // All base64 before `done` is looked at; at `probe` it is asked whether a long stretch is under way.
-        // At the beginning of an object none is.
+        // All base64 before `done` is scanned. At `probe` the loop checks for a long stretch; an
+        // object cannot start inside one.
         let begins_object = self.chunk.offset == 0 && owned.start == 0;
         let (mut done, mut probe) = (0, if begins_object { LONG_STRETCH } else { owned.start });
         for &run in before.iter().chain(runs).chain(after) {
             while probe < run.min(owned.end) {
-                (done, probe) = self.look_at_long_stretch(probe, done);
+                (done, probe) = self.scan_long_stretch(probe, done);
             }
             if run >= done {
                 let begin =
                     base64_begin(self.chunk.bytes, run, run.saturating_sub(NEAR_RUN).max(done));
-                done = self.look_at_stretch(begin, run);
+                done = self.scan_stretch(begin, run);
             }
         }
         while probe < owned.end {
-            (done, probe) = self.look_at_long_stretch(probe, done);
+            (done, probe) = self.scan_long_stretch(probe, done);
         }
         self.scratch.outside = outside;
     }
 
-    /// Looks at the stretch of base64 at `probe`, if it began long before. Returns up to where base64 is looked at, and
-    /// where to ask next.
-    fn look_at_long_stretch(&mut self, probe: usize, done: usize) -> (usize, usize) {
+    /// Scans the stretch of base64 at `probe` if it began long before. Returns how far base64 is
+    /// scanned now, and the next position to probe.
+    fn scan_long_stretch(&mut self, probe: usize, done: usize) -> (usize, usize) {
         let text = self.chunk.bytes;
         let (at, next) = (after_break(text, probe), probe + LONG_STRETCH);
         if at < done || !is_base64(text, at) {
@@ -186,16 +191,16 @@ impl Decoder<'_, '_> {
         let begin = base64_begin(text, at, at.saturating_sub(2 * LONG_STRETCH).max(done));
         let from = begin + LONG_STRETCH;
         if from <= at {
-            (self.look_at_stretch(from, at), next)
+            (self.scan_stretch(from, at), next)
         } else {
-            // Runs before that come first.
+            // Scan the runs before that point first.
             let goes_on = base64_end(text, at, (from + DECODE_MARGIN).min(text.len())) > from;
             (done, if goes_on { from } else { next })
         }
     }
 
-    /// Looks at a stretch of base64 that has a digit at `at`, from `begin` on. Returns where it ends.
-    fn look_at_stretch(&mut self, begin: usize, at: usize) -> usize {
+    /// Scans a stretch of base64 that contains the digit at `at`, from `begin` on. Returns its end.
+    fn scan_stretch(&mut self, begin: usize, at: usize) -> usize {
         let (text, owned) = (self.chunk.bytes, self.chunk.owned.clone());
         let limit = (owned.end.max(at) + BASE64_STRETCH_MIN).min(text.len());
         let end = base64_end(text, at, limit);
@@ -203,13 +208,13 @@ impl Decoder<'_, '_> {
         if end < begin + BASE64_STRETCH_MIN || place.is_empty() {
             return end;
         }
-        // Most stretches are short, and known from their beginning to their end.
+        // Most stretches are short, with both ends in view.
         let is_whole = end + DECODE_MARGIN < limit && begins_base64(text, begin);
         if is_whole && place.len() <= PIECE_BYTES {
             let seen = begin..end;
             let (begin, last) = (Some(begin), Some(end));
             let window = EncodedWindow { piece: place, first: begin, begin, end: last };
-            self.look_at_base64(&window, seen);
+            self.scan_base64(&window, seen);
             return end;
         }
         for piece in pieces(place) {
@@ -220,17 +225,17 @@ impl Decoder<'_, '_> {
                 let seen = base64_begin(text, at, start)..base64_end(text, at, limit);
                 let begin = begins_base64(text, seen.start).then_some(seen.start);
                 let end = self.end_before(seen.end, limit);
-                self.look_at_base64(&EncodedWindow { piece, first, begin, end }, seen);
+                self.scan_base64(&EncodedWindow { piece, first, begin, end }, seen);
             }
         }
         end
     }
 
-    /// Looks at a piece of base64, of which `seen` is what can be seen from it.
-    fn look_at_base64(&mut self, window: &EncodedWindow, seen: Range<usize>) {
+    /// Scans a piece of base64. `seen` is the part of the source that rules see from it.
+    fn scan_base64(&mut self, window: &EncodedWindow, seen: Range<usize>) {
         let text = self.chunk.bytes;
-        // What a digit in the piece is part of may begin before it, and a search from there goes on after it: not
-        // further than this, if there is no line break.
+        // Everything that a match in this piece depends on is this near, unless there are line
+        // breaks: it may begin before the piece, and a search from there may continue after it.
         let near = seen.start.max(window.piece.start.saturating_sub(DECODE_MARGIN))
             ..seen.end.min(window.piece.end + 2 * DECODED_SEARCH_MAX);
         let near = &text[near];
@@ -238,15 +243,15 @@ impl Decoder<'_, '_> {
             gather_base64(text, seen.clone(), &mut self.scratch.decoded);
             for phase in 0..BASE64_PHASES {
                 if base64_phase(phase, &mut self.scratch.decoded) {
-                    self.look(Encoding::Base64, window);
+                    self.scan_decoded(Encoding::Base64, window);
                 }
             }
         }
-        self.look_at_hex(window, seen);
+        self.scan_hex(window, seen);
     }
 
-    /// Looks at hexadecimal digits in a piece of base64.
-    fn look_at_hex(&mut self, base64: &EncodedWindow, seen: Range<usize>) {
+    /// Scans hexadecimal digits in a piece of base64.
+    fn scan_hex(&mut self, base64: &EncodedWindow, seen: Range<usize>) {
         let (text, piece) = (self.chunk.bytes, base64.piece.clone());
         let mut places = piece.clone();
         while let Some(stretch) = hex_stretch(text, seen.clone(), places.clone()) {
@@ -256,14 +261,14 @@ impl Decoder<'_, '_> {
             let window = EncodedWindow { piece: piece.clone(), first: base64.first, begin, end };
             for phase in 0..HEX_PHASES {
                 if hex(text, stretch.clone(), phase, &mut self.scratch.decoded) {
-                    self.look(Encoding::Hex, &window);
+                    self.scan_decoded(Encoding::Hex, &window);
                 }
             }
         }
     }
 
-    /// Looks at what is near escapes.
-    fn look_at_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
+    /// Scans the text near escapes.
+    fn scan_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
         let wanted = match kind {
             EscapeKind::Url => LiteralUse::UrlEscape,
             EscapeKind::Json => LiteralUse::JsonEscape,
@@ -292,27 +297,27 @@ impl Decoder<'_, '_> {
             place = begin.max(place.end)..kind.end(text, escape, limit);
         }
         self.add_escaped(kind, place, first);
-        self.look_at_escaped(kind);
+        self.scan_escaped(kind);
         self.scratch.escapes = escapes;
     }
 
-    /// Adds a place near escapes, as far as it is owned, to those that are decoded together. They are looked at first,
-    /// if it does not belong to them.
+    /// Adds the owned part of a place near escapes to the waiting pieces. Scans those first if the
+    /// new place is too far from them to be decoded together.
     fn add_escaped(&mut self, kind: EscapeKind, place: Range<usize>, first: Option<usize>) {
         let (text, owned) = (self.chunk.bytes, self.chunk.owned.clone());
         for piece in pieces(place.start.max(owned.start)..place.end.min(owned.end)) {
             if let Some(together) = together(&self.scratch.places) {
                 let is_same_stretch = kind.end(text, together.end, piece.start) == piece.start;
                 if !is_same_stretch || piece.end - together.start > PIECE_BYTES {
-                    self.look_at_escaped(kind);
+                    self.scan_escaped(kind);
                 }
             }
             self.scratch.places.push(WaitingPiece { piece, first });
         }
     }
 
-    /// Looks at the places near escapes that were added.
-    fn look_at_escaped(&mut self, kind: EscapeKind) {
+    /// Scans the waiting pieces near escapes.
+    fn scan_escaped(&mut self, kind: EscapeKind) {
         let Some(together) = together(&self.scratch.places) else { return };
         let text = self.chunk.bytes;
         let Range { start: first, end: last } = self.seen_around(&together);
@@ -325,28 +330,28 @@ impl Decoder<'_, '_> {
             EscapeKind::Url => Encoding::UrlEscaped,
             EscapeKind::Json => Encoding::JsonEscaped,
         };
-        self.look_at_places(encoding, begin, end);
+        self.scan_places(encoding, begin, end);
     }
 
-    /// Looks at the places that were added, now that all of them are decoded.
-    fn look_at_places(&mut self, encoding: Encoding, begin: Option<usize>, end: Option<usize>) {
+    /// Scans the waiting pieces, after all of them are decoded.
+    fn scan_places(&mut self, encoding: Encoding, begin: Option<usize>, end: Option<usize>) {
         let mut places = std::mem::take(&mut self.scratch.places);
         for WaitingPiece { piece, first } in places.drain(..) {
-            self.look(encoding, &EncodedWindow { piece, first, begin, end });
+            self.scan_decoded(encoding, &EncodedWindow { piece, first, begin, end });
         }
         self.scratch.places = places;
     }
 
-    /// Looks at UTF-16: in an object that is written in it, at everything.
-    fn look_at_utf16(&mut self) {
+    /// Scans UTF-16. If the whole object is UTF-16, scans all of it.
+    fn scan_utf16(&mut self) {
         let (text, owned, encoding) =
             (self.chunk.bytes, self.chunk.owned.clone(), self.chunk.encoding);
         if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
-            // Units are counted from the object's beginning.
+            // Code units are counted from the start of the object.
             let first_unit = (self.chunk.offset % 2) as usize;
             for piece in pieces(owned) {
                 self.scratch.places.push(WaitingPiece { piece, first: None });
-                self.look_at_units(encoding, first_unit);
+                self.scan_units(encoding, first_unit);
             }
             return;
         }
@@ -359,18 +364,19 @@ impl Decoder<'_, '_> {
                 if let Some(together) = together(&self.scratch.places)
                     && (first_unit != span.start % 2 || piece.end - together.start > PIECE_BYTES)
                 {
-                    self.look_at_units(Encoding::Utf16Le, first_unit);
+                    self.scan_units(Encoding::Utf16Le, first_unit);
                 }
                 first_unit = span.start % 2;
                 let first = (span.start > window.start).then_some(span.start);
                 self.scratch.places.push(WaitingPiece { piece, first });
             }
         }
-        self.look_at_units(Encoding::Utf16Le, first_unit);
+        self.scan_units(Encoding::Utf16Le, first_unit);
     }
 
-    /// Looks at the places that were added, in which units begin at even or at odd positions, like `first_unit`.
-    fn look_at_units(&mut self, encoding: Encoding, first_unit: usize) {
+    /// Scans the waiting pieces whose code units begin at positions of the same parity as
+    /// `first_unit`.
+    fn scan_units(&mut self, encoding: Encoding, first_unit: usize) {
         let Some(together) = together(&self.scratch.places) else { return };
         let text = self.chunk.bytes;
         let Range { start, end } = self.seen_around(&together);
@@ -379,27 +385,27 @@ impl Decoder<'_, '_> {
         let is_object = self.chunk.encoding == encoding;
         let begins = is_object && self.chunk.offset == 0 && start == 0;
         let ends = is_object && self.chunk.is_end && end == text.len();
-        self.look_at_places(encoding, begins.then_some(start), ends.then_some(end));
+        self.scan_places(encoding, begins.then_some(start), ends.then_some(end));
     }
 
-    /// Returns what is seen from a piece, and a little more, so that what is cut through at its
-    /// ends is not seen.
+    /// Returns the part of the source that rules see from a piece, plus a margin, so that
+    /// characters cut at the ends are out of sight.
     fn seen_around(&self, piece: &Range<usize>) -> Range<usize> {
         let Overlap { before, after } = self.detector.seen_encoded;
         let (before, after) = (before + DECODE_MARGIN, after + DECODE_MARGIN);
         piece.start.saturating_sub(before)..(piece.end + after).min(self.chunk.bytes.len())
     }
 
-    /// Returns the end of encoded text that was looked for up to `limit`, if it is known. (A line
-    /// break that the limit cuts through is taken for an end; it is too far away to be seen, see
+    /// Returns the end of encoded text that was searched up to `limit`, if the search found it. (A
+    /// line break cut by the limit counts as an end; it is too far away to be seen, see
     /// `seen_around`.)
     fn end_before(&self, end: usize, limit: usize) -> Option<usize> {
         let is_object_end = self.chunk.is_end && end == self.chunk.bytes.len();
         (end < limit || is_object_end).then_some(end)
     }
 
-    /// Looks at what was decoded.
-    fn look(&mut self, encoding: Encoding, window: &EncodedWindow) {
+    /// Scans the decoded text.
+    fn scan_decoded(&mut self, encoding: Encoding, window: &EncodedWindow) {
         let EncodedScratch { inner, decoded, explanations, .. } = &mut *self.scratch;
         let view = View {
             decoded,
@@ -438,22 +444,22 @@ fn pieces(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     range.step_by(PIECE_BYTES).map(move |start| start..(start + PIECE_BYTES).min(end))
 }
 
-/// Returns where wrapped base64 goes on, if `at` is in a line break.
+/// Returns where wrapped base64 continues if `at` is in a line break, and `at` otherwise.
 fn after_break(text: &[u8], at: usize) -> usize {
     let rest = text[at..].iter().take(DECODE_MARGIN);
     at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
 }
 
-/// Returns the offsets in the object that a range of decoded text comes from. The chunk begins at
-/// `offset`.
+/// Maps a range of decoded text to offsets in the object. The chunk begins at `offset`.
 fn in_source(offset: u64, range: Range<usize>, decoded: &Decoded) -> Range<u64> {
     let source = decoded.source_of(range);
     offset + source.start as u64..offset + source.end as u64
 }
 
-/// Returns a match in the object, for a secret in decoded text.
+/// Turns a secret in decoded text into a match in the object.
 fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> Match {
-    // A secret that stands there as it is may not be seen in the text itself, because of what is escaped around it.
+    // The scan of the plain text can miss a secret that is not escaped itself, because of escapes
+    // around it.
     let is_verbatim = decoded.is_verbatim(found.secret.clone());
     Match {
         rule: RuleIndex(found.rule),

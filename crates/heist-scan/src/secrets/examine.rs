@@ -1,7 +1,7 @@
-//! Looks at one text: takes the prefilter's places, and tries the rules on each.
+//! Scans one text: runs the prefilter over it and tries the rules at each hit.
 //!
-//! A rule sees a window around a place, never more, so what it finds depends only on the bytes of
-//! that window. An expression sees one byte more on each side, for `\b` and the like.
+//! A rule sees only a bounded window around a position, so its result depends only on the bytes in
+//! that window. A regular expression also sees one byte on each side, for assertions such as `\b`.
 
 use super::SecretDetector;
 use super::allow::contains;
@@ -26,7 +26,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-/// A text, and which of its positions are to be looked at.
+/// A text, and the positions in it to scan.
 #[derive(Clone, Debug)]
 pub(crate) struct Text<'a> {
     pub(crate) bytes: &'a [u8],
@@ -39,36 +39,36 @@ pub(crate) struct Text<'a> {
     pub(crate) origin: TextOrigin<'a>,
 }
 
-/// Where a text comes from.
+/// The origin of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TextOrigin<'a> {
-    /// It stands in its object as it is, from this offset on.
+    /// A part of the object itself, starting at this offset.
     Plain { offset: u64 },
-    /// It was decoded.
+    /// A decoded text.
     Decoded(View<'a>),
-    /// What is seen of a decoded text from one position.
+    /// The part of a decoded text that a rule sees from one position.
     Seen,
 }
 
-/// A window of encoded text, decoded. Where it begins and ends makes no difference: each position
-/// sees the same part of the source.
+/// A decoded window of encoded text. The window's limits do not affect the result: from each
+/// position a rule sees the same part of the source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) decoded: &'a Decoded,
-    /// What is seen from a position, in bytes of the source.
+    /// How far a rule sees from a position, in bytes of the source.
     pub(crate) seen: Overlap,
-    /// Where in the source the encoded text begins and ends, if that is known.
+    /// Where in the source the encoded text begins and ends, if known.
     pub(crate) begin: Option<usize>,
     pub(crate) end: Option<usize>,
-    /// The first position of the source that is looked at, if it is known. It is also a search
-    /// start.
+    /// The first scanned position of the source, if known. It is also a search start.
     pub(crate) first: Option<usize>,
-    /// Whether only what is in text counts: other bytes may be no encoded text at all.
+    /// `true` if matches count only in printable text, because other bytes suggest that the source
+    /// is not encoded text.
     pub(crate) must_be_text: bool,
 }
 
 impl<'a> View<'a> {
-    /// Returns what is seen from a position of the text, and where it begins there.
+    /// Returns the part of the text that a rule sees from a position, and where that part begins.
     fn seen_from(&self, text: &Text<'a>, at: usize) -> (Text<'a>, usize) {
         let source = self.decoded.source_of(at..at + 1).start;
         let (from, to) = (source.saturating_sub(self.seen.before), source + self.seen.after);
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// A secret in a text, with the verdict on it.
+/// A secret in a text, with its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundSecret {
     pub(crate) rule: u32,
@@ -98,7 +98,7 @@ pub(crate) struct FoundSecret {
 }
 
 impl FoundSecret {
-    /// Moves the ranges from a part of a text to the text itself, in which the part begins at `by`.
+    /// Shifts the ranges from a part of a text to the whole text. The part begins at `by`.
     fn move_by(&mut self, by: usize) {
         for range in [&mut self.whole, &mut self.secret] {
             *range = range.start + by..range.end + by;
@@ -106,28 +106,28 @@ impl FoundSecret {
     }
 }
 
-/// What a worker needs to look at texts.
+/// A worker's buffers for scanning texts.
 #[derive(Debug, Default)]
 pub(crate) struct Examiner {
     pub(crate) candidates: Candidates,
     pub(crate) found: Vec<FoundSecret>,
-    /// Every candidate, while something is to be explained.
+    /// Every candidate, recorded only for explanations.
     pub(crate) notes: Option<Vec<NotedCandidate>>,
     hits: Vec<Hit>,
-    /// Those in a key.
+    /// The prefilter's candidates in an assignment's key.
     keywords: Candidates,
-    /// Where searches begin; empty unless a rule without a literal is looked for.
+    /// The search starts; empty unless a rule without a literal needs them.
     starts: SearchStarts,
-    /// The starts near keywords from which a rule was looked for.
+    /// Search starts near keywords that a rule has already been searched from.
     searched: HashSet<(u32, usize)>,
-    /// One for each rule. Boxed: there are many rules, and most never need one.
+    /// One searcher per rule. Boxed, because there are many rules and most never need one.
     searchers: Vec<Option<Box<Searcher>>>,
 }
 
 /// How far before its first long run a value may begin.
 const VALUE_BEFORE_RUN: usize = 96;
 
-/// If the match can begin at so few positions, each is tried by itself.
+/// If a match can begin at no more than this many positions, try each of them.
 const STARTS_MAX: usize = 4;
 
 impl Examiner {
@@ -137,8 +137,8 @@ impl Examiner {
         Self { searchers, ..Self::default() }
     }
 
-    /// Adds what begins at the text's owned positions to `found`. The candidates stay: the decoders
-    /// need them.
+    /// Adds the secrets that begin at the text's owned positions to `found`. Keeps the prefilter's
+    /// candidates, because the decoders use them.
     pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
@@ -146,56 +146,56 @@ impl Examiner {
         self.searched.clear();
         detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
         for hit in &candidates.anchors {
-            self.look_from(text, hit.at, |examiner, text, at| {
+            self.examine_from(text, hit.at, |examiner, text, at| {
                 for &place in detector.plan.uses(hit.literal) {
-                    examiner.look(detector, text, at, place);
+                    examiner.apply_use(detector, text, at, place);
                 }
             });
         }
         if !detector.plan.at_runs.is_empty() {
             for &at in &candidates.runs {
-                self.look_from(text, at, |examiner, text, at| {
+                self.examine_from(text, at, |examiner, text, at| {
                     for &(rule, kind) in &detector.plan.at_runs {
-                        examiner.look(detector, text, at, LiteralUse::Parser { rule, kind });
+                        examiner.apply_use(detector, text, at, LiteralUse::Parser { rule, kind });
                     }
                 });
             }
         }
         if !detector.plan.keywords.is_empty() {
             for &at in candidates.runs.iter().chain(&candidates.values) {
-                self.look_from(text, at, |examiner, text, at| {
-                    examiner.look_at_value(detector, text, at);
+                self.examine_from(text, at, |examiner, text, at| {
+                    examiner.examine_value(detector, text, at);
                 });
             }
         }
         self.candidates = candidates;
         match text.origin {
-            TextOrigin::Plain { offset } => self.look_everywhere(detector, text, offset),
-            TextOrigin::Decoded(view) => self.look_everywhere_in_view(detector, text, &view),
+            TextOrigin::Plain { offset } => self.search_everywhere(detector, text, offset),
+            TextOrigin::Decoded(view) => self.search_view_everywhere(detector, text, &view),
             TextOrigin::Seen => {}
         }
     }
 
-    /// Looks from a position of a text: at all of it, or at what can be seen from there.
-    fn look_from<'a>(
+    /// Scans from one position: the whole text if it is plain, or else the part seen from there.
+    fn examine_from<'a>(
         &mut self,
         text: &Text<'a>,
         at: usize,
-        look: impl FnOnce(&mut Self, &Text<'a>, usize),
+        examine: impl FnOnce(&mut Self, &Text<'a>, usize),
     ) {
-        let TextOrigin::Decoded(view) = text.origin else { return look(self, text, at) };
+        let TextOrigin::Decoded(view) = text.origin else { return examine(self, text, at) };
         if view.must_be_text && !is_in_text(text.bytes, at) {
             return;
         }
         let (seen, from) = view.seen_from(text, at);
-        self.look_moved(from, |examiner| look(examiner, &seen, at - from));
+        self.examine_part(from, |examiner| examine(examiner, &seen, at - from));
     }
 
-    /// Looks at a part of a text that begins at `from`.
-    fn look_moved(&mut self, from: usize, look: impl FnOnce(&mut Self)) {
+    /// Scans a part of a text that begins at `from`, then shifts the results to the whole text.
+    fn examine_part(&mut self, from: usize, examine: impl FnOnce(&mut Self)) {
         let before = self.found.len();
         let noted_before = self.notes.as_ref().map_or(0, Vec::len);
-        look(self);
+        examine(self);
         for found in &mut self.found[before..] {
             found.move_by(from);
         }
@@ -204,13 +204,19 @@ impl Examiner {
         }
     }
 
-    fn look(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: LiteralUse) {
+    fn apply_use(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        at: usize,
+        place: LiteralUse,
+    ) {
         match place {
             LiteralUse::Regex { rule, after_min, after_max } => {
-                self.look_around(detector, text, at, rule, after_min, after_max);
+                self.search_around(detector, text, at, rule, after_min, after_max);
             }
-            LiteralUse::Near { rule } => self.look_near(detector, text, at, rule),
-            LiteralUse::Assignment { rule } => self.look_at_assignment(detector, text, at, rule),
+            LiteralUse::Near { rule } => self.search_near(detector, text, at, rule),
+            LiteralUse::Assignment { rule } => self.examine_assignment(detector, text, at, rule),
             LiteralUse::Parser { rule, kind } => {
                 let (window, from) = cut(text, at, kind.reach());
                 let mut hits = std::mem::take(&mut self.hits);
@@ -224,13 +230,13 @@ impl Examiner {
                 }
                 self.hits = hits;
             }
-            // The decoders look at these candidates again.
+            // The decoders handle these candidates later.
             LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
         }
     }
 
     /// Tries an expression whose literal is at `at`.
-    fn look_around(
+    fn search_around(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -244,7 +250,7 @@ impl Examiner {
         let Some(last) = at.checked_sub(after_min) else { return };
         let first = at.saturating_sub(after_max.unwrap_or(reach).min(reach));
         if last < first {
-            // The literal is further from the beginning than any match is long.
+            // The literal is further from the start than the longest match allows.
             return;
         }
         let end = |start: usize| (start + reach).min(text.bytes.len());
@@ -257,7 +263,7 @@ impl Examiner {
                     .regex
                     .find(text.bytes, span.clone(), true, group, searcher)
                     .or_else(|| {
-                        // To the expression an escape's last letter is one of a word.
+                        // To the expression, the last letter of an escape is part of a word.
                         let is_after_escape = start > 0
                             && text.bytes[start - 1].is_ascii_alphanumeric()
                             && begins_word(text.bytes, start);
@@ -274,12 +280,12 @@ impl Examiner {
             }
         } else {
             let covers = |whole: &Range<usize>| whole.contains(&at);
-            self.look_in(detector, text, rule, first..end(last), covers);
+            self.search_window(detector, text, rule, first..end(last), covers);
         }
     }
 
-    /// Looks for all matches of an expression in a window, and takes those that are wanted.
-    fn look_in(
+    /// Finds all matches of an expression in a window, and keeps those that `wanted` accepts.
+    fn search_window(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -294,7 +300,7 @@ impl Examiner {
             let (span, group) = (from..window.end, active.rule.secret_group);
             let found = active.regex.find(text.bytes, span, false, group, searcher);
             let Some(RegexMatch { whole, secret }) = found else { return };
-            // An empty match would be found forever.
+            // An empty match would be found again forever.
             from = whole.end.max(from + 1);
             if whole.len() <= detector.plan.longest[rule as usize] && wanted(&whole) {
                 self.judge(detector, text, rule, whole, secret, None);
@@ -302,46 +308,46 @@ impl Examiner {
         }
     }
 
-    /// Looks for expressions without any literal in all of a plain text, from the starts that are owned.
-    fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
+    /// Searches a whole plain text for expressions without a literal, from the owned search starts.
+    fn search_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
         if detector.plan.everywhere.is_empty() {
             return;
         }
         let starts = self.take_starts(text, offset, text.owned.clone());
         for (start, next) in starts.within(text.owned.clone()) {
             for &rule in &detector.plan.everywhere {
-                self.look_between(detector, text, rule, start, next);
+                self.search_between(detector, text, rule, start, next);
             }
         }
         self.starts = starts;
     }
 
-    /// Looks for an expression near a keyword, from each start once, however many keywords there are.
-    fn look_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
-        // In decoded text it is looked for everywhere.
+    /// Searches for an expression near a keyword. Searches from each start only once, even if
+    /// several keywords are near it.
+    fn search_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
+        // In decoded text, `search_view_everywhere` searches for it.
         let TextOrigin::Plain { offset } = text.origin else { return };
         let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
         let near = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
         let starts = self.take_starts(text, offset, near.clone());
         for (start, next) in starts.within(starts.before(near.start)..near.end) {
             if self.searched.insert((rule, start)) {
-                self.look_between(detector, text, rule, start, next);
+                self.search_between(detector, text, rule, start, next);
             }
         }
         self.starts = starts;
     }
 
-    /// Returns the starts of a plain text in and around a part of it, which are found when they are
-    /// first needed.
+    /// Returns the search starts of a plain text in and around `wanted`. Finds them on first use.
     fn take_starts(&mut self, text: &Text<'_>, offset: u64, wanted: Range<usize>) -> SearchStarts {
         let mut starts = std::mem::take(&mut self.starts);
         starts.find_around(text.bytes, offset, wanted);
         starts
     }
 
-    /// Looks for expressions without any literal of their own in all of a decoded text, from the starts that are
-    /// owned. What is found from one depends on what is seen from there.
-    fn look_everywhere_in_view(
+    /// Searches a whole decoded text for expressions without a literal, from the owned search
+    /// starts. Each search sees only the part of the source around its start.
+    fn search_view_everywhere(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -361,9 +367,9 @@ impl Examiner {
         for (start, next) in starts.within(text.owned.clone()) {
             let (seen, from) = view.seen_from(text, start);
             let next = next.min(start + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
-            self.look_moved(from, |examiner| {
+            self.examine_part(from, |examiner| {
                 for &rule in everywhere.iter().chain(near) {
-                    examiner.look_between(detector, &seen, rule, start - from, next - from);
+                    examiner.search_between(detector, &seen, rule, start - from, next - from);
                 }
             });
         }
@@ -379,8 +385,9 @@ impl Examiner {
         }
     }
 
-    /// Returns `true` if a decoded text has a keyword of an expression that is looked for near keywords, so near to
-    /// the owned part that a match from there could count. `candidates` are those of the owned part.
+    /// Returns `true` if a decoded text contains a keyword of a near-keyword rule, close enough to
+    /// the owned part that a match from there could count. `candidates` must be those of the owned
+    /// part.
     fn has_keyword_near(&mut self, detector: &SecretDetector, text: &Text<'_>) -> bool {
         let Plan { near, longest, .. } = &detector.plan;
         let Some(longest) = near.iter().map(|&rule| longest[rule as usize]).max() else {
@@ -399,9 +406,9 @@ impl Examiner {
         hits.any(|hit| detector.plan.uses(hit.literal).iter().any(is_near))
     }
 
-    /// Looks for an expression from a start on; what begins at the next one or beyond is found from
-    /// there.
-    fn look_between(
+    /// Searches for an expression from one start up to the next one. Later matches are found from
+    /// the next start.
+    fn search_between(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -411,11 +418,12 @@ impl Examiner {
     ) {
         let reach = detector.plan.longest[rule as usize];
         let window = start..next.saturating_add(reach).min(text.bytes.len());
-        self.look_in(detector, text, rule, window, |whole| whole.start < next);
+        self.search_window(detector, text, rule, window, |whole| whole.start < next);
     }
 
-    /// Compares the assignment in whose value a run begins with the rules of the keywords in its key.
-    fn look_at_value(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize) {
+    /// Finds the assignment whose value contains the run at `at`, and tries the rules whose
+    /// keywords are in its key.
+    fn examine_value(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize) {
         let (window, from) = cut(text, at, ASSIGNMENT_REACH);
         let Some(found) = assignment::from_value_within(&window, VALUE_BEFORE_RUN) else { return };
         let mut keywords = std::mem::take(&mut self.keywords);
@@ -434,7 +442,7 @@ impl Examiner {
         self.keywords = keywords;
     }
 
-    fn look_at_assignment(
+    fn examine_assignment(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -447,7 +455,7 @@ impl Examiner {
         }
     }
 
-    /// Compares an assignment in a window, which begins at `from`, with a rule.
+    /// Compares an assignment in a window that begins at `from` with a rule.
     fn compare_value(
         &mut self,
         detector: &SecretDetector,
@@ -458,7 +466,7 @@ impl Examiner {
         rule: u32,
     ) {
         let ActiveRule { rule: Rule { keywords, .. }, regex, .. } = &detector.rules[rule as usize];
-        // Of a long keyword only the beginning was looked for.
+        // The prefilter only compares the beginning of a long keyword.
         let is_in_key =
             |keyword: &String| contains(&window.text[found.key.clone()], keyword.as_bytes());
         if keywords.iter().any(|keyword| keyword.len() > LITERAL_BYTES_MAX)
@@ -517,7 +525,7 @@ impl Examiner {
     }
 }
 
-/// Returns the window of this reach, and where it begins in the text.
+/// Returns the window of this reach around `at`, and where it begins in the text.
 fn cut<'a>(text: &Text<'a>, at: usize, reach: Reach) -> (Window<'a>, usize) {
     let from = at.saturating_sub(reach.before);
     let to = (at + reach.after).min(text.bytes.len());

@@ -1,10 +1,12 @@
-//! [`SecretDetector::explain`]: every candidate near a place, with each step of its judgement.
+//! [`SecretDetector::explain`]: lists every candidate near a position, with each step of its
+//! judgement.
 //!
-//! An explanation runs the very code that a scan runs, with a [`Witness`] that takes notes. So it cannot differ from
-//! what a scan does.
+//! An explanation runs the same code as a scan, with a [`Witness`] that takes notes, so the two
+//! cannot disagree.
 //!
-//! Not explained: a value that no rule's literal, expression or parser led to is not a candidate. And the scan still
-//! decides which of several overlapping findings stays, and what a user has suppressed.
+//! Not explained: values that no rule's literal, expression or parser led to, because they never
+//! become candidates. The scan also decides later which of several overlapping findings to keep,
+//! and which findings the user has suppressed.
 
 use super::SecretDetector;
 use super::verdict::{Step, Verdict, Witness};
@@ -22,17 +24,18 @@ use std::path::Path;
 pub struct Explanation {
     /// The rule that led to it.
     pub rule: RuleIndex,
-    /// Everything that the rule matched, as offsets in the object.
+    /// The whole match of the rule, as offsets in the object.
     pub whole: Range<u64>,
-    /// The secret in it, as offsets in the object.
+    /// The secret inside the match, as offsets in the object.
     pub secret: Range<u64>,
-    /// The secret, [masked](crate::mask). Empty for a rule about paths alone.
+    /// The secret, [masked](crate::mask). Empty for a rule that only checks paths.
     pub masked: String,
     /// How the secret is encoded in the object.
     pub encoding: Encoding,
-    /// The steps that the judgement took, in their order. It ends with the first step that the candidate failed.
+    /// The steps of the judgement, in order. The last one is the step that the candidate failed, if
+    /// it failed.
     pub steps: Vec<ExplainedStep>,
-    /// What became of the candidate.
+    /// The verdict on the candidate.
     pub verdict: Verdict,
 }
 
@@ -40,26 +43,26 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExplainedStep {
-    /// The step.
+    /// Which step.
     pub step: Step,
-    /// How the candidate came out of it.
+    /// The result of the step.
     pub outcome: StepOutcome,
-    /// Why. It never contains the secret.
+    /// The reason. It never contains the secret.
     pub detail: String,
 }
 
-/// How a candidate came out of a step.
+/// The result of one step of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepOutcome {
-    /// It passed.
+    /// The candidate passed.
     Passed,
-    /// It passed, but its confidence became low.
+    /// The candidate passed, but its confidence is now low.
     Lowered,
-    /// It failed: the detector does not report it.
+    /// The candidate failed: the detector does not report it.
     Failed,
 }
 
-/// The witness that takes notes.
+/// The witness that records every step.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) steps: Vec<ExplainedStep>,
@@ -87,7 +90,7 @@ impl Witness for Notes {
     }
 }
 
-/// A candidate that was judged with notes, with ranges in the text that was looked at.
+/// A candidate with the notes of its judgement. Its ranges are positions in the scanned text.
 #[derive(Debug)]
 pub(crate) struct NotedCandidate {
     pub(crate) rule: u32,
@@ -99,14 +102,14 @@ pub(crate) struct NotedCandidate {
 }
 
 impl NotedCandidate {
-    /// Moves the ranges from a part of a text to the text itself, in which the part begins at `by`.
+    /// Shifts the ranges from a part of a text to the whole text. The part begins at `by`.
     pub(crate) fn move_by(&mut self, by: usize) {
         for range in [&mut self.whole, &mut self.secret] {
             *range = range.start + by..range.end + by;
         }
     }
 
-    /// Returns the explanation, if `in_object` maps ranges of the text to the object.
+    /// Builds the explanation. `in_object` maps ranges of the text to offsets in the object.
     pub(crate) fn explanation(
         self,
         encoding: Encoding,
@@ -125,8 +128,9 @@ impl NotedCandidate {
 }
 
 impl SecretDetector {
-    /// Explains what became of each candidate in a line of an object, counted from 1, in the order of their places.
-    /// `path` is the object's, as [rules see it](Chunk::path). Returns `None` if the object has fewer lines.
+    /// Explains each candidate in one line of an object, in the order of their positions. Lines
+    /// count from 1. `path` is the object's path, as [rules see it](Chunk::path). Returns `None` if
+    /// the object has fewer lines.
     ///
     /// ```
     /// use heist_scan::{DetectorOptions, RuleSet, SecretDetector, Step, Verdict};
@@ -146,11 +150,12 @@ impl SecretDetector {
         Some(self.explain(&chunk, line))
     }
 
-    /// Explains what became of each candidate whose match touches `touched`, a range of offsets in the object, in the
-    /// order of their places. Rules about paths alone touch the beginning of the object.
+    /// Explains each candidate whose match touches `touched`, a range of offsets in the object, in
+    /// the order of their positions. A rule that only checks paths counts as a match at the start
+    /// of the object.
     ///
-    /// The chunk must own what is [within reach](crate::Detector::required_overlap) of the range. One that is the whole
-    /// object always does.
+    /// The chunk must own everything [within reach](crate::Detector::required_overlap) of the
+    /// range. A chunk that is the whole object always does.
     #[must_use]
     pub fn explain(&self, chunk: &Chunk<'_>, touched: Range<u64>) -> Vec<Explanation> {
         let mut scratch = self.scratch();
@@ -169,7 +174,7 @@ impl SecretDetector {
             .extend(noted.into_iter().map(|noted| noted.explanation(Encoding::Plain, in_object)));
         explanations.append(&mut scratch.encoded.explanations);
         let touches = |range: &Range<u64>| {
-            // An empty range at the beginning stands for the path.
+            // An empty range at offset 0 means the path.
             range.start < touched.end && (range.end > touched.start || *range == touched)
                 || range.is_empty() && range.start == touched.start
         };
@@ -178,12 +183,12 @@ impl SecretDetector {
             (one.whole.start, one.secret.start, one.secret.end, one.rule, one.encoding.as_str())
         };
         explanations.sort_by(|first, second| key(first).cmp(&key(second)));
-        // A value with several runs is found at each of them.
+        // A value with several runs is found once at each of them.
         explanations.dedup();
         explanations
     }
 
-    /// Explains the rules about paths alone that apply to a path.
+    /// Explains the path-only rules that apply to a path.
     fn explain_path(&self, path: &Path) -> Vec<Explanation> {
         let explained = self.path_rules.iter().map(|&rule| {
             let mut notes = Notes::default();
@@ -204,7 +209,7 @@ impl SecretDetector {
     }
 }
 
-/// Returns the owned positions from which a match that touches the range can be found.
+/// Returns the owned positions from which the detector could find a match that touches the range.
 fn owned_near(chunk: &Chunk<'_>, touched: &Range<u64>, overlap: Overlap) -> Range<usize> {
     let in_chunk = |offset: u64| {
         let at = usize::try_from(offset.saturating_sub(chunk.offset)).unwrap_or(usize::MAX);
@@ -215,8 +220,8 @@ fn owned_near(chunk: &Chunk<'_>, touched: &Range<u64>, overlap: Overlap) -> Rang
     start..end.max(start)
 }
 
-/// Returns the offsets of a line, counted from 1, with the newline that ends it. `None` if there
-/// are fewer lines.
+/// Returns the offsets of a line, including its newline. Lines count from 1. Returns `None` if
+/// there are fewer lines.
 fn line_range(object: &[u8], encoding: Encoding, line: u64) -> Option<Range<u64>> {
     let newline: &[u8] = match encoding {
         Encoding::Utf16Le => b"\n\0",
@@ -250,7 +255,7 @@ mod tests {
         assert_eq!(lines(b"ab\n\nc", Encoding::Plain), [0..3, 3..4, 4..5]);
         assert_eq!(lines(b"ab\n", Encoding::Plain), std::slice::from_ref(&(0..3)));
         assert_eq!(lines(b"", Encoding::Plain), []);
-        // The second unit has the bytes of a newline, in the wrong order.
+        // The second code unit consists of a newline's bytes, in the wrong order.
         assert_eq!(lines(b"a\0\0\n\n\0b\0", Encoding::Utf16Le), [0..6, 6..8]);
         assert_eq!(lines(b"\0a\n\0\0\n\0b", Encoding::Utf16Be), [0..6, 6..8]);
         assert_eq!(line_range(b"ab", Encoding::Plain, 0), None);

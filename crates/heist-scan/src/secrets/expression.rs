@@ -1,9 +1,10 @@
-//! [`Expression`]: what the detector knows about a rule's expression before it compiles it.
+//! [`Expression`]: facts about a rule's regular expression that the detector needs before it
+//! compiles it.
 //!
-//! Parsing the expressions of the built-in rules would take most of the start-up time. So the
-//! results are stored in `prepared.txt`, one line for each expression, which begins with a hash of
-//! it. An expression without a line, from a user's rule or a changed one, is parsed. A test
-//! compares every line with the result of parsing, and can rewrite the file.
+//! Parsing the expressions of all built-in rules would take most of the start-up time. So
+//! `prepared.txt` stores the results, one line per expression, starting with a hash of it.
+//! Expressions without a line (from a user's rule, or a changed one) are parsed. A test compares
+//! every line with the result of parsing, and can rewrite the file.
 
 use super::anchors::{Anchor, Anchors, always_has_run, anchors_of};
 use super::literal::{Literal, LiteralByte};
@@ -11,20 +12,20 @@ use crate::rules::{Pattern, Rule, syntax};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What is known of a rule's expression.
+/// Facts about a rule's expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expression {
     pub(crate) anchors: Option<Anchors>,
-    /// The longest match, as far as the expression says.
+    /// The length of the longest possible match, if the expression limits it.
     pub(crate) longest: usize,
-    /// Whether every match has a run of letters and digits in it. Asked of assignments only.
+    /// `true` if every match contains a run of letters and digits. Computed for assignments only.
     pub(crate) always_has_run: bool,
 }
 
 impl Expression {
     const UNKNOWN: Self = Self { anchors: None, longest: usize::MAX, always_has_run: false };
 
-    /// By parsing it.
+    /// Parses the rule's expression.
     fn parse(rule: &Rule) -> Self {
         match &rule.pattern {
             Pattern::Regex(pattern) => syntax::parse(pattern).map_or(Self::UNKNOWN, |hir| Self {
@@ -40,17 +41,17 @@ impl Expression {
         }
     }
 
-    /// Without parsing it, if that is possible.
+    /// Looks the expression up in `prepared.txt`.
     fn prepared(rule: &Rule) -> Option<Self> {
         let Some(name) = name_of(rule) else { return Some(Self::UNKNOWN) };
         read(PREPARED.get(&*name)?)
     }
 }
 
-/// Fewer expressions than that are not worth a thread.
+/// Fewer expressions are not worth a second thread.
 const PARSED_PER_THREAD: usize = 64;
 
-/// Returns what is known of the expressions of all rules.
+/// Returns the facts about the expressions of all rules.
 pub(crate) fn expressions_of(rules: &[Rule]) -> Vec<Expression> {
     let prepared: Vec<_> = rules.iter().map(Expression::prepared).collect();
     let unknown: Vec<&Rule> = rules
@@ -64,7 +65,7 @@ pub(crate) fn expressions_of(rules: &[Rule]) -> Vec<Expression> {
     prepared.into_iter().filter_map(or_parsed).collect()
 }
 
-/// Parses expressions, on two threads if they are many.
+/// Parses expressions, on two threads if there are many.
 fn parse_all(rules: &[&Rule]) -> Vec<Expression> {
     let parse = |rules: &[&Rule]| rules.iter().map(|rule| Expression::parse(rule)).collect();
     if rules.len() < 2 * PARSED_PER_THREAD {
@@ -72,7 +73,7 @@ fn parse_all(rules: &[&Rule]) -> Vec<Expression> {
     }
     let (here, there) = rules.split_at(rules.len() / 2);
     std::thread::scope(|scope| {
-        // If the system refuses a thread, there is still this one.
+        // If the system refuses a second thread, this one does all the work.
         let there_too = std::thread::Builder::new().spawn_scoped(scope, || parse(there));
         let mut expressions: Vec<Expression> = parse(here);
         let rest = there_too.ok().and_then(|thread| thread.join().ok());
@@ -81,14 +82,14 @@ fn parse_all(rules: &[&Rule]) -> Vec<Expression> {
     })
 }
 
-/// See the module's documentation.
+/// The stored results; see the module documentation.
 const TEXT: &str = include_str!("prepared.txt");
 
-/// What is known of expressions, by their names.
+/// The stored results, by the expressions' hashes.
 static PREPARED: LazyLock<HashMap<&str, &str>> =
     LazyLock::new(|| TEXT.lines().filter_map(|line| line.split_once(' ')).collect());
 
-/// Returns what an expression is called in the file: a hash, so that no other has its name.
+/// Returns the hash that identifies an expression in the file.
 fn name_of(rule: &Rule) -> Option<String> {
     let (kind, pattern) = match &rule.pattern {
         Pattern::Regex(pattern) => ("regex", pattern),
@@ -100,7 +101,7 @@ fn name_of(rule: &Rule) -> Option<String> {
     Some(hasher.finalize().to_hex()[..32].to_owned())
 }
 
-/// Reads what [`write`] has written: `longest run anchor ...`, with `-` for what there is not.
+/// Parses a line as [`write`] formats it: `longest run anchor ...`, with `-` for missing values.
 fn read(line: &str) -> Option<Expression> {
     let mut words = line.split(' ');
     let longest = optional(words.next()?)?.unwrap_or(usize::MAX);
@@ -110,7 +111,8 @@ fn read(line: &str) -> Option<Expression> {
     Some(Expression { anchors, longest, always_has_run })
 }
 
-/// Reads `gate:word:min:max:literal`, the literal in hexadecimal digits, with a `~` before letters in either case.
+/// Parses `gate:word:min:max:literal`. The literal is in hexadecimal digits, with a `~` before
+/// letters of either case.
 fn read_anchor(word: &str) -> Option<Anchor> {
     let mut parts = word.split(':');
     let gate = optional(parts.next()?)?;
@@ -130,7 +132,7 @@ fn read_anchor(word: &str) -> Option<Anchor> {
     Some(Anchor { literal, gate, begins_word, after_min, after_max })
 }
 
-/// Reads a number, or `-` for none.
+/// Parses a number, or `-` for none.
 fn optional(word: &str) -> Option<Option<usize>> {
     if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
 }
@@ -161,7 +163,7 @@ mod tests {
         line
     }
 
-    /// `HEIST_PREPARE=1 cargo test -p heist-scan --lib prepared` writes the file anew.
+    /// `HEIST_PREPARE=1 cargo test -p heist-scan --lib prepared` rewrites the file.
     #[test]
     fn prepared_expressions_equal_parsed_ones() {
         let mut lines: Vec<String> = RuleSet::builtin()

@@ -1,5 +1,5 @@
-//! How common bytes and pairs of bytes are in source code. Only speed depends on it: the rarer the
-//! literals of the prefilter, the fewer places are checked in vain.
+//! How common bytes and pairs of bytes are in source code. This affects only speed: the rarer the
+//! prefilter's literals are, the fewer positions the detector checks in vain.
 
 /// How many of 65,536 bytes of source code have each value, at least 1 (counted in 70 MB of Rust,
 /// C, JSON and Markdown).

@@ -1,19 +1,19 @@
-//! [`Literal`]: a text that must be there for a rule to match, each letter in one case or in either.
+//! [`Literal`]: a text that every match of a rule contains. Each letter matches one case or both.
 
 use super::frequency::{frequency, frequency_after};
 
-/// A literal longer than this is cut: its beginning is rare enough.
+/// Longer literals are cut: the first bytes are rare enough.
 pub(crate) const LITERAL_BYTES_MAX: usize = 24;
 
-/// How many bytes of a literal the prefilter looks at.
+/// How many bytes of a literal the prefilter compares.
 pub(crate) const WINDOW_BYTES: usize = 4;
 
 /// A byte of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LiteralByte {
-    /// In lower case, if it is a letter in either case.
+    /// The byte; lower case if both cases match.
     pub(crate) byte: u8,
-    /// Whether both cases of this letter are meant.
+    /// `true` if this letter matches in both cases.
     pub(crate) either_case: bool,
 }
 
@@ -31,7 +31,7 @@ impl LiteralByte {
         byte == self.byte || self.either_case && byte | 0x20 == self.byte
     }
 
-    /// Every byte that it stands for.
+    /// Returns every byte that matches.
     pub(crate) fn bytes(self) -> impl Iterator<Item = u8> {
         let upper = self.either_case.then(|| self.byte.to_ascii_uppercase());
         std::iter::once(self.byte).chain(upper)
@@ -42,7 +42,7 @@ impl LiteralByte {
     }
 }
 
-/// A text that must be there for a rule to match.
+/// A text that every match of a rule contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Literal(Vec<LiteralByte>);
 
@@ -71,25 +71,25 @@ impl Literal {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Cuts off what is longer than [`LITERAL_BYTES_MAX`].
+    /// Shortens the literal to [`LITERAL_BYTES_MAX`] bytes.
     pub(crate) fn cut(mut self) -> Self {
         self.0.truncate(LITERAL_BYTES_MAX);
         self
     }
 
-    /// Returns `true` if it occurs in `text` at `at`.
+    /// Returns `true` if the literal occurs in `text` at `at`.
     #[inline]
-    pub(crate) fn stands_at(&self, text: &[u8], at: usize) -> bool {
+    pub(crate) fn occurs_at(&self, text: &[u8], at: usize) -> bool {
         text.get(at..at + self.0.len())
             .is_some_and(|text| self.0.iter().zip(text).all(|(wanted, &byte)| wanted.is(byte)))
     }
 
-    /// Returns where its rarest window begins, and how often such text comes.
+    /// Returns where the rarest window begins, and how often such text occurs.
     pub(crate) fn rarest_window(&self) -> (usize, f64) {
         self.windows().min_by(|left, right| left.1.total_cmp(&right.1)).unwrap_or((0, 1.0))
     }
 
-    /// Returns its windows: where they begin, and how often such text comes.
+    /// Returns each window's start, and how often such text occurs.
     pub(crate) fn windows(&self) -> impl Iterator<Item = (usize, f64)> {
         let windows = self.0.len().saturating_sub(WINDOW_BYTES) + 1;
         (0..windows).map(|at| (at, self.window_frequency(at)))
@@ -99,7 +99,7 @@ impl Literal {
         let bytes = &self.0[at..self.0.len().min(at + WINDOW_BYTES)];
         let Some(first) = bytes.first() else { return 1.0 };
         let after = |pair: &[LiteralByte]| -> f64 {
-            // A letter in either case is mostly a small one.
+            // A letter that matches in both cases is mostly a lower case one.
             let either = if pair[1].either_case { 1.1 } else { 1.0 };
             frequency_after(pair[0].byte, pair[1].byte) * either
         };
@@ -112,16 +112,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_literal_stands_where_its_text_is() {
+    fn a_literal_occurs_where_its_text_is() {
         let literal = Literal::exactly(b"ghp_");
-        assert!(literal.stands_at(b"x ghp_", 2));
-        assert!(!literal.stands_at(b"x GHP_", 2));
-        assert!(!literal.stands_at(b"x ghp", 2));
-        assert!(!literal.stands_at(b"x", 2));
+        assert!(literal.occurs_at(b"x ghp_", 2));
+        assert!(!literal.occurs_at(b"x GHP_", 2));
+        assert!(!literal.occurs_at(b"x ghp", 2));
+        assert!(!literal.occurs_at(b"x", 2));
         let literal = Literal::either_case(b"Api-Key");
-        assert!(literal.stands_at(b"aPI-kEY", 0));
-        // 0x0d is '-' without the bit that tells cases apart.
-        assert!(!literal.stands_at(b"api\x0dkey", 0));
+        assert!(literal.occurs_at(b"aPI-kEY", 0));
+        // 0x0d is '-' without the bit that distinguishes upper from lower case.
+        assert!(!literal.occurs_at(b"api\x0dkey", 0));
     }
 
     #[test]

@@ -55,7 +55,8 @@ use search_starts::SEARCH_START_REACH;
 use std::path::Path;
 use verdict::Unobserved;
 
-// A search start depends on what is visible from it, even where ten bytes of the source become one.
+// Whether a position is a search start must be visible from it, even where ten bytes of the source
+// decode to one.
 const _: () = assert!(
     10 * search_starts::DECODED_SPACING.context() <= 2 * (ASSIGNMENT_REACH.before + LINE_REACH)
         && 10 * search_starts::DECODED_SPACING.context()
@@ -73,7 +74,7 @@ pub struct DetectorOptions {
     /// Whether [generic](crate::Rule::generic) rules are used: random values and passwords. On by
     /// default.
     pub generic: bool,
-    /// Which prefilter to use. All of them find the same.
+    /// Which prefilter to use. The choice affects only speed.
     pub prefilter: PrefilterKind,
 }
 
@@ -90,7 +91,7 @@ pub struct SecretDetector {
     allows: Vec<Allow>,
     plan: Plan,
     prefilter: Box<dyn Prefilter>,
-    /// The plan's keywords, by their places in it.
+    /// The plan's keywords, in the plan's order.
     keywords: LiteralTable,
     noise: Noise,
     decode: bool,
@@ -98,13 +99,13 @@ pub struct SecretDetector {
     /// How much of encoded text a rule sees from a position of the source.
     seen_encoded: Overlap,
     path_rules: Vec<u32>,
-    /// Rules with a checksum: their matches are certain or rejected.
+    /// The rules with a checksum, whose matches are either certain or rejected.
     checksum_rules: Vec<u32>,
-    /// Matches the paths that any path rule applies to. Most paths fail here.
+    /// Matches every path that some path rule applies to. Most paths fail this check.
     any_path_rule: LazyRegex,
 }
 
-/// What a worker needs while it looks.
+/// A worker's buffers for scanning.
 #[derive(Debug)]
 pub struct Scratch {
     examiner: Examiner,
@@ -170,8 +171,7 @@ impl SecretDetector {
         self.rules.iter().map(|active| &active.rule)
     }
 
-    /// Returns the rules that were needed, but whose expressions could not be compiled. They found
-    /// nothing.
+    /// Returns the rules that found nothing because their expressions could not be compiled.
     pub fn failed_rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(|active| active.has_failed()).map(|active| &active.rule)
     }
@@ -185,7 +185,7 @@ impl SecretDetector {
     }
 }
 
-/// Returns how far the furthest rule looks, given how far away a search start may be.
+/// Returns how far any rule sees, given how far away a search start may be.
 fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
     let mut overlap = Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after };
     let mut at_least = |before: usize, after: usize| {
@@ -202,7 +202,8 @@ fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
                 at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
             }
             LiteralUse::Near { rule } => {
-                // A match is as far away as its keyword, and its keyword as far from it again.
+                // The match may be this far from the keyword that led to it, and the judgement
+                // searches for keywords just as far around the match.
                 let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + start;
                 at_least(reach, reach);
             }
@@ -213,7 +214,8 @@ fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
     for &rule in &plan.everywhere {
         at_least(start, start + plan.longest[rule as usize]);
     }
-    // The line around a match, the byte beyond for `\b`, and a literal that begins with its last byte.
+    // Add the line around a match, one byte for `\b`, and a literal that starts on the last owned
+    // byte.
     let more = LINE_REACH + LITERAL_BYTES_MAX + 8;
     Overlap { before: overlap.before + more, after: overlap.after + more }
 }
@@ -238,8 +240,8 @@ impl Detector for SecretDetector {
         if self.path_rules.is_empty() || !self.wants(path) {
             return;
         }
-        // All path rules at once, if their expressions can be joined: for most paths none of them
-        // applies.
+        // Try all path rules at once, if their expressions can be combined: most paths match none
+        // of them.
         let any = &self.any_path_rule;
         if !any.is_match(&slashed(path)) && !any.has_failed() {
             return;

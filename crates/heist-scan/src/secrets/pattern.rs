@@ -1,4 +1,5 @@
-//! [`LazyRegex`]: a regular expression that is compiled when it is first needed. Most rules never are.
+//! [`LazyRegex`]: a regular expression that is compiled on first use. Most rules' expressions never
+//! are.
 
 use crate::rules::syntax::COMPILED_BYTES_MAX;
 use regex_automata::meta::{BuildError, Cache, Config, Regex};
@@ -9,15 +10,16 @@ use regex_automata::{Anchored, Input};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// What a worker's cache of an expression may take: windows are small, and there are many expressions.
+/// The memory limit of a worker's cache for one expression. Windows are small and expressions are
+/// many.
 const CACHE_BYTES: usize = 256 << 10;
 
-/// Returns the syntax of all expressions: bytes, and no Unicode.
+/// Returns the syntax options of all expressions: they match bytes, without Unicode.
 pub(crate) fn syntax() -> syntax::Config {
     syntax::Config::new().utf8(false).unicode(false)
 }
 
-/// A regular expression that is compiled when it is first needed.
+/// A regular expression that is compiled on first use.
 #[derive(Debug)]
 pub(crate) struct LazyRegex {
     pattern: String,
@@ -29,23 +31,25 @@ impl LazyRegex {
         Self { pattern: pattern.into(), compiled: OnceLock::new() }
     }
 
-    /// Returns the compiled expression, or `None` if it cannot be compiled. [`compile`] says why.
+    /// Returns the compiled expression, or `None` if it does not compile. [`compile`] returns the
+    /// error.
     fn get(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| compile(&self.pattern).ok()).as_ref()
     }
 
-    /// Returns `true` if it was needed and could not be compiled.
+    /// Returns `true` if the expression was used and did not compile.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.compiled.get(), Some(None))
     }
 
-    /// Returns `true` if there is a match anywhere. For small texts only: it has a cache of its
-    /// own.
+    /// Returns `true` if the expression matches anywhere in `text`. For small texts only, because
+    /// it uses the expression's shared cache.
     pub(crate) fn is_match(&self, text: &[u8]) -> bool {
         self.get().is_some_and(|regex| regex.is_match(Input::new(text)))
     }
 
-    /// Returns `true` if there is a match anywhere, with what a worker keeps for it.
+    /// Returns `true` if the expression matches anywhere in `text`, using the worker's own
+    /// searcher.
     pub(crate) fn is_match_with(&self, text: &[u8], kept: &mut Option<Box<Searcher>>) -> bool {
         self.get().is_some_and(|regex| {
             let searcher = kept.get_or_insert_with(|| Box::new(Searcher::new(regex)));
@@ -54,9 +58,9 @@ impl LazyRegex {
         })
     }
 
-    /// Returns the first match in `span` of `text`. If `anchored`, it begins where the span does.
-    /// The secret in it is what the `group` matched, or, if no group is named, the first that is
-    /// not empty, or everything.
+    /// Returns the first match in `span` of `text`. If `anchored`, the match must begin where the
+    /// span does. The secret is the named `group`; without a name, it is the first group that is
+    /// not empty, or else the whole match.
     pub(crate) fn find(
         &self,
         text: &[u8],
@@ -85,11 +89,11 @@ impl LazyRegex {
     }
 }
 
-/// What a worker keeps for an expression.
+/// A worker's buffers for one expression.
 #[derive(Debug)]
 pub(crate) struct Searcher {
     cache: Cache,
-    /// Where each group begins and ends; the first is the whole match.
+    /// The start and end of each group; the first is the whole match.
     slots: Vec<Option<NonMaxUsize>>,
 }
 
@@ -100,7 +104,7 @@ impl Searcher {
     }
 }
 
-/// Where an expression matches.
+/// The ranges of a match.
 #[derive(Debug)]
 pub(crate) struct RegexMatch {
     pub(crate) whole: Range<usize>,
@@ -108,14 +112,14 @@ pub(crate) struct RegexMatch {
 }
 
 impl RegexMatch {
-    /// Moves the ranges from a part of a text to the text itself, in which the part begins at `by`.
+    /// Shifts the ranges from a part of a text to the whole text. The part begins at `by`.
     pub(crate) fn moved_by(self, by: usize) -> Self {
         let moved = |range: Range<usize>| range.start + by..range.end + by;
         Self { whole: moved(self.whole), secret: moved(self.secret) }
     }
 }
 
-/// Compiles an expression now.
+/// Compiles an expression immediately.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, Box<BuildError>> {
     Regex::builder()
         .configure(

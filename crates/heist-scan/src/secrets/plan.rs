@@ -12,27 +12,27 @@ use std::collections::HashMap;
 /// What the detector does at a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LiteralUse {
-    /// The rule's expression is tried. The literal begins this far after the beginning of the
-    /// match.
+    /// Tries the rule's expression. The literal begins this far after the start of the match.
     Regex {
         rule: u32,
         after_min: usize,
         after_max: Option<usize>,
     },
-    /// A rule's expression is looked for around the literal, a keyword that is not part of the match.
+    /// Searches for the rule's expression around the literal, a keyword that need not be part of
+    /// the match.
     Near {
         rule: u32,
     },
-    /// The assignment whose key has the literal in it is compared with a rule.
+    /// Compares the assignment whose key contains the literal with a rule.
     Assignment {
         rule: u32,
     },
-    /// The rule's parser is asked.
+    /// Runs the rule's parser.
     Parser {
         rule: u32,
         kind: ParserKind,
     },
-    /// Escaped text is decoded.
+    /// Decodes escaped text.
     UrlEscape,
     JsonEscape,
 }
@@ -41,17 +41,19 @@ pub(crate) enum LiteralUse {
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) sought: Vec<Sought>,
-    /// In the same order.
+    /// The uses of each literal, in the same order.
     uses: Vec<Vec<LiteralUse>>,
-    /// Each rule's longest match: what the rule says, or what its expression allows, if that is less.
+    /// Each rule's longest match: the rule's own limit, or the limit of its expression if that is
+    /// lower.
     pub(crate) longest: Vec<usize>,
-    /// Keywords of assignments whose values have runs in them, each with its rules: looked for in the keys of values.
+    /// Keywords of assignments whose values contain runs, with their rules. The detector searches
+    /// for them in the keys of such values.
     pub(crate) keywords: Vec<(Literal, Vec<u32>)>,
-    /// Rules whose parsers are asked at each run.
+    /// Rules whose parsers run at each run of letters and digits.
     pub(crate) at_runs: Vec<(u32, ParserKind)>,
-    /// Rules without any literal: their expressions are tried everywhere.
+    /// Rules without any literal: the detector tries their expressions everywhere.
     pub(crate) everywhere: Vec<u32>,
-    /// Rules with keywords and without any other literal: see [`LiteralUse::Near`].
+    /// Rules whose only literals are keywords: see [`LiteralUse::Near`].
     pub(crate) near: Vec<u32>,
 }
 
@@ -117,7 +119,7 @@ impl Plan {
                 let keywords = keywords(rule);
                 if let Some(anchors) = expression.anchors {
                     for anchor in anchors.literals {
-                        // A match may not be longer, so the literal cannot be further away.
+                        // The literal cannot be further away than the longest match.
                         let after_max = anchor.after_max.filter(|max| *max < longest);
                         let place = LiteralUse::Regex {
                             rule: number,
@@ -163,8 +165,8 @@ impl Plan {
     }
 }
 
-/// Returns a rule's keywords. If one of them is too short to look for, it is nearly everywhere and
-/// none of them helps: then there are none.
+/// Returns a rule's keywords, or none if one of them is too short to search for: it would occur
+/// nearly everywhere, so the others would not help.
 fn keywords(rule: &Rule) -> Vec<Literal> {
     const { assert!(KEYWORD_BYTES_MIN >= LITERAL_BYTES_MIN) };
     let long_enough = |word: &String| word.len() >= KEYWORD_BYTES_MIN;

@@ -6,25 +6,26 @@ use crate::rules::{Pattern, Rule};
 use std::ops::Range;
 use std::path::Path;
 
-/// How many bytes from a match its rule's keyword may be.
+/// How far from a match its rule's keyword may be, in bytes.
 pub(crate) const KEYWORD_REACH: usize = 1024;
 
-/// How many bytes of the line on each side of a secret its judgement reads.
+/// How much of the line on each side of a secret the judgement reads, in bytes.
 pub(crate) const LINE_REACH: usize = 512;
 
 /// A rule with its compiled expressions.
 #[derive(Debug)]
 pub(crate) struct ActiveRule {
     pub(crate) rule: Rule,
-    /// The pattern's expression; matches nothing useful if the pattern does not have one.
+    /// The pattern's expression; a placeholder if the pattern does not have one.
     pub(crate) regex: LazyRegex,
     path: Option<LazyRegex>,
     pub(crate) allows: Vec<Allow>,
-    /// Whether a keyword must be looked for. It need not if the literal that led here is one.
+    /// `true` if a keyword must be near the match. Not needed if the literal that led to the match
+    /// is a keyword.
     needs_keyword: bool,
 }
 
-/// What a look for a rule's keywords came to.
+/// The result of searching for a rule's keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeywordCheck<'a> {
     /// The rule does not have keywords, or one of them led to the match.
@@ -38,7 +39,7 @@ impl ActiveRule {
     pub(crate) fn new(rule: Rule) -> Self {
         let regex = match &rule.pattern {
             Pattern::Regex(pattern) => LazyRegex::new(pattern.clone()),
-            // All of the value, whichever alternative that takes.
+            // The expression must match the whole value, whichever alternative that takes.
             Pattern::Assignment(pattern) => LazyRegex::new(format!(r"\A(?:{pattern})\z")),
             Pattern::Parser(_) | Pattern::Path => LazyRegex::new(""),
         };
@@ -52,7 +53,7 @@ impl ActiveRule {
         }
     }
 
-    /// Returns `true` if one of the rule's expressions was needed and could not be compiled.
+    /// Returns `true` if one of the rule's expressions was used and did not compile.
     pub(crate) fn has_failed(&self) -> bool {
         let others = self.path.iter().chain(self.allows.iter().flat_map(Allow::regexes));
         self.regex.has_failed() || others.into_iter().any(LazyRegex::has_failed)
@@ -63,12 +64,12 @@ impl ActiveRule {
         self.path.as_ref().is_none_or(|regex| regex.is_match(&slashed(path)))
     }
 
-    /// Returns `true` if an allowlist of the rule names this path, whatever the object contains.
+    /// Returns `true` if an allowlist of the rule allows this path, regardless of the content.
     pub(crate) fn allows_path(&self, path: &Path) -> bool {
         self.allows.iter().any(|allow| allow.has_path_alone(path))
     }
 
-    /// Looks for a keyword in the match and near it.
+    /// Searches for a keyword in the match and near it.
     pub(crate) fn check_keyword(&self, text: &[u8], whole: &Range<usize>) -> KeywordCheck<'_> {
         if !self.needs_keyword {
             return KeywordCheck::NotNeeded;
@@ -77,7 +78,7 @@ impl ActiveRule {
             self.rule.keywords.iter().find(|keyword| contains(part, keyword.as_bytes()))
         };
         let (from, to) = (whole.start.saturating_sub(KEYWORD_REACH), whole.end + KEYWORD_REACH);
-        // In the match itself first: mostly it is there, and the match is short.
+        // Search the match first: it is short, and mostly contains the keyword.
         find(&text[whole.clone()])
             .or_else(|| find(&text[from..to.min(text.len())]))
             .map_or(KeywordCheck::Missing, |keyword| KeywordCheck::Near(keyword))

@@ -1,69 +1,70 @@
 //! Where the search for an expression without a literal begins.
 //!
-//! Such an expression is searched from left to right, each match after the end of the previous one,
-//! so the result depends on where the search began. It begins anew at each *search start*, and
-//! search starts depend only on the text around them: a text that is moved to another offset keeps
-//! its search starts and its matches.
+//! Such a search runs from left to right and continues after the end of each match, so its result
+//! depends on where it began. It restarts at each *search start*. Whether a position is a search
+//! start depends only on the text around it: text that moves to another offset keeps its search
+//! starts and its matches.
 //!
-//! A position is a search start if its key is smaller than that of every other candidate within
+//! A position is a search start if its key is smaller than the key of every other candidate within
 //! [`Spacing`] of it. Candidates are the beginnings of lines and, where no line begins for a while,
-//! one position in 16; the key is a hash of the bytes around. The beginning of a text is also a
-//! search start.
+//! one position in 16; the key is a hash of the surrounding bytes. The beginning of a text is also
+//! a search start.
 //!
 //! Not guaranteed: that a text has search starts. A text that repeats itself does not, because all
-//! of its positions look alike. Where a plain text has none for [`GRID`] bytes, multiples of that
-//! in the object take their place; there, and only there, the result depends on the offset. In
+//! of its positions look alike. Where a plain text has none for [`GRID`] bytes, the detector uses
+//! multiples of [`GRID`] in the object instead; only there does the result depend on the offset. In
 //! decoded text a search ends after [`DECODED_SEARCH_MAX`] bytes.
 
 use std::ops::Range;
 
-/// How far around a search start every other candidate has a greater key. On average two search
-/// starts are twice as far apart.
+/// The distance within which a search start has the smallest key. On average, two search starts are
+/// twice as far apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing(pub(crate) usize);
 
-/// For text as it stands in an object.
+/// For plain text of an object.
 pub(crate) const PLAIN_SPACING: Spacing = Spacing(256);
 
-/// For decoded text. Ten bytes of the source may become one byte of it, and only so much of the
+/// For decoded text. Ten bytes of the source may decode to one byte, and only a limited part of the
 /// source is visible.
 pub(crate) const DECODED_SPACING: Spacing = Spacing(128);
 
-/// In decoded text the search from a start ends after this many bytes, even without another start.
-/// Text that repeats itself has shown everything by then.
+/// In decoded text, a search ends after this many bytes even without another search start. Only
+/// text that repeats itself goes that far without one, and its matches have all occurred by then.
 pub(crate) const DECODED_SEARCH_MAX: usize = 8192;
 
-/// Where a text has no search starts of its own, multiples of this offset take their place.
+/// Where a text does not have search starts, multiples of this offset replace them.
 const GRID: usize = 8192;
 
-/// How far from a position in plain text its search start and the next one may be, including what
-/// must be read to find them.
+/// How far from a position in plain text its search start and the next one may be, including the
+/// bytes read to find them.
 pub(crate) const SEARCH_START_REACH: usize = 2 * GRID + PLAIN_SPACING.context();
 
-/// How many bytes on each side of a position make its key.
+/// How many bytes on each side of a position its key is computed from.
 const KEY_BYTES: usize = 32;
 
-/// The bit that is set in the key of what is not a beginning of a line.
+/// Set in the key of a candidate that is not at the beginning of a line.
 const INSIDE_LINE: u64 = 1 << 63;
 
 impl Spacing {
-    /// Returns what is looked at on each side of a position to know whether it is a start: whether
-    /// there are beginnings of lines near its rivals, and the bytes that make their keys.
+    /// Returns how many bytes on each side decide whether a position is a search start: enough to
+    /// find the beginnings of lines near its rivals, and to compute their keys.
     pub(crate) const fn context(self) -> usize {
         2 * self.0 + KEY_BYTES
     }
 }
 
-/// How much more of a plain text is looked at for starts than one search needs. The next keyword is often near.
+/// How much more plain text to search for starts than one search needs. The next keyword is often
+/// near.
 const MORE: usize = 8192;
 
 /// The starts of a text, in order.
 #[derive(Debug, Default)]
 pub(crate) struct SearchStarts {
     places: Vec<usize>,
-    /// The part of a plain text that was looked at.
+    /// The part of a plain text whose starts are known.
     looked_at: Range<usize>,
-    /// Candidates to which no later one with a key as small is known yet.
+    /// Candidates that no later candidate with an equal or smaller key has ruled out yet.
     rising: Vec<StartCandidate>,
     line_begins: Vec<usize>,
 }
@@ -72,20 +73,20 @@ pub(crate) struct SearchStarts {
 struct StartCandidate {
     at: usize,
     key: u64,
-    /// Whether no candidate before it and within the spacing has a key as small.
+    /// `true` if no earlier candidate within the spacing has an equal or smaller key.
     is_smallest_so_far: bool,
 }
 
 impl SearchStarts {
-    /// Forgets the text whose starts were found.
+    /// Forgets the starts of the previous text.
     pub(crate) fn clear(&mut self) {
         self.places.clear();
         self.looked_at = 0..0;
     }
 
-    /// Finds the search starts of `text`, whose beginning is one if `begins`. Starts that are
-    /// nearer to an end of the text than the spacing's context are unreliable, unless that end is
-    /// the object's own.
+    /// Finds the search starts of `text`. If `begins`, its first position is one. Starts closer to
+    /// an end of `text` than the spacing's context are unreliable, unless the object ends there as
+    /// well.
     fn find(&mut self, text: &[u8], begins: bool, spacing: Spacing) {
         self.places.clear();
         self.rising.clear();
@@ -111,7 +112,8 @@ impl SearchStarts {
         self.places.dedup();
     }
 
-    /// The same for a piece of an object that begins at this offset: with the multiples of [`GRID`].
+    /// Like `find`, for a part of an object that begins at this offset, and with the multiples of
+    /// [`GRID`].
     fn find_plain(&mut self, text: &[u8], offset: u64) {
         self.find(text, offset == 0, PLAIN_SPACING);
         let first = (offset.next_multiple_of(GRID as u64) - offset) as usize;
@@ -126,8 +128,8 @@ impl SearchStarts {
         self.places.sort_unstable();
     }
 
-    /// Finds the starts in `wanted`, the last one before and the first one after it, unless they are known. The text
-    /// is a piece of an object, and begins at this offset of it.
+    /// Finds the starts in `wanted`, the last one before it and the first one after it, unless they
+    /// are known. `text` is a part of an object and begins at this offset.
     pub(crate) fn find_around(&mut self, text: &[u8], offset: u64, wanted: Range<usize>) {
         let around = |more: usize| {
             let end = wanted.end + SEARCH_START_REACH + more;
@@ -144,7 +146,7 @@ impl SearchStarts {
     }
 
     /// Finds the search starts in a part of a decoded text, and as far after it as a search goes.
-    /// The `given` positions are search starts as well.
+    /// The `given` positions are also search starts.
     pub(crate) fn find_decoded(
         &mut self,
         text: &[u8],
@@ -160,8 +162,8 @@ impl SearchStarts {
         self.places.dedup();
     }
 
-    /// Returns the starts in `range`, each with where the search from it ends: at the next one, or
-    /// at the text's end.
+    /// Returns each start in `range`, and the end of the search from it: the next start, or the end
+    /// of the text.
     pub(crate) fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let first = self.places.partition_point(|&start| start < range.start);
         let places = &self.places[first..];
@@ -169,7 +171,7 @@ impl SearchStarts {
         places.iter().copied().zip(nexts).take_while(move |&(start, _)| start < range.end)
     }
 
-    /// Returns the last start at or before a position, or that position.
+    /// Returns the last start at or before a position, or the position itself if there is none.
     pub(crate) fn before(&self, at: usize) -> usize {
         let after = self.places.partition_point(|&start| start <= at);
         after.checked_sub(1).map_or(at, |last| self.places[last])
@@ -187,7 +189,7 @@ impl SearchStarts {
                 break;
             }
             self.rising.pop();
-            // Of two equal candidates near each other, neither is a start.
+            // If two candidates with equal keys are near each other, neither is a start.
             let is_near = candidate.at - last.at <= spacing.0;
             candidate.is_smallest_so_far &= !(last.key == candidate.key && is_near);
             self.keep(last, candidate.at, spacing);
@@ -198,8 +200,8 @@ impl SearchStarts {
         self.rising.push(candidate);
     }
 
-    /// Keeps a candidate if it is a search start. The next candidate with a key as small is at
-    /// `rival`.
+    /// Keeps a candidate if it is a search start. `rival` is the next candidate with an equal or
+    /// smaller key.
     fn keep(&mut self, candidate: StartCandidate, rival: usize, spacing: Spacing) {
         if candidate.is_smallest_so_far && rival - candidate.at > spacing.0 {
             self.places.push(candidate.at);
@@ -224,14 +226,14 @@ impl StartCandidate {
     }
 }
 
-/// Returns `true` if a position inside of a line is a candidate, by the bytes around it: one in 16
-/// is. To compare all of them would take longer than the search.
+/// Returns `true` if the bytes around a position inside a line make it a candidate: one in 16 is.
+/// Comparing all positions would take longer than the search.
 fn is_sampled(text: &[u8], at: usize) -> bool {
     let around = text.get(at.wrapping_sub(2)..).and_then(|rest| rest.first_chunk());
     around.is_some_and(|&around| u32::from_le_bytes(around).wrapping_mul(0x9E37_79B1) >> 28 == 0)
 }
 
-/// Fewer bytes than make a key, at the end of a text.
+/// Pads the last bytes of a text to the length of a key.
 fn padded(bytes: &[u8]) -> [u8; KEY_BYTES] {
     let mut padded = [0; KEY_BYTES];
     padded[..bytes.len()].copy_from_slice(bytes);
@@ -243,7 +245,7 @@ mod tests {
     use super::*;
     use heist::rng::XorShift64;
 
-    /// Prose in lines of up to `width` characters.
+    /// Returns prose in lines of up to `width` characters.
     fn prose(len: usize, width: usize, seed: u64) -> Vec<u8> {
         let mut rng = XorShift64::new(seed);
         let mut text = Vec::new();
@@ -261,7 +263,7 @@ mod tests {
         starts.places
     }
 
-    /// By comparing every candidate with every other.
+    /// Compares every candidate with every other: slow and obvious.
     fn slowly(text: &[u8], begins: bool, spacing: Spacing) -> Vec<usize> {
         let is_line = |at: usize| at == 0 && begins || at > 0 && text[at - 1] == b'\n';
         let near =
@@ -348,7 +350,7 @@ mod tests {
         let text = b"ab".repeat(10_000);
         let mut starts = SearchStarts::default();
         starts.find_plain(&text, 0);
-        // At its end it does not repeat itself any more.
+        // At its end the text no longer repeats itself.
         assert_eq!(starts.places[..3], [0, 8192, 16384]);
         starts.find_plain(&text, 5);
         assert!(starts.places.contains(&16379));

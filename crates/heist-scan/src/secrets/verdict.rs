@@ -1,4 +1,4 @@
-//! The judgement: what becomes of a [`Candidate`], and why.
+//! The judgement: decides whether to report a [`Candidate`], and why.
 //!
 //! A candidate is a place where a rule's expression matched or a parser found something.
 //! [`SecretDetector::judge`] takes it through all [`Step`]s and returns a [`Verdict`]. To find out
@@ -6,17 +6,17 @@
 //! bottom:
 //!
 //! 1. [`SecretDetector::judge_content`]: everything that depends on the text alone;
-//! 2. [`SecretDetector::judge_path`]: everything that depends on the object's path. One text may be
-//!    the content of many paths; then the first part is the same for all of them.
+//! 2. [`SecretDetector::judge_path`]: everything that depends on the object's path. Several paths
+//! can share one content; the first part is then the same for all of them.
 //!
-//! A [`Witness`] hears of each step. A scan uses [`Unobserved`], which costs nothing; an explanation
-//! takes notes.
+//! A [`Witness`] is notified of each step. A scan uses [`Unobserved`], which costs nothing; an
+//! explanation takes notes.
 //!
-//! Invariants: the verdict depends on the candidate's text within the rule's reach, on the path, on
-//! the rules, and on nothing else. A rejected candidate costs no allocation: its reason is static.
+//! Invariants: the verdict depends only on the candidate's text within the rule's reach, the path,
+//! and the rules. Rejecting a candidate does not allocate: the reasons are static.
 //!
-//! Not decided here: which of several overlapping findings stays (the scan does), and what a user
-//! has suppressed.
+//! Not decided here: which of several overlapping findings to keep (the scan decides), and which
+//! findings the user has suppressed.
 
 use super::SecretDetector;
 use super::allow::{Allow, AllowlistInput};
@@ -38,27 +38,27 @@ use std::path::Path;
 pub enum Step {
     /// Generic rules do not apply to decoded text, except UTF-16.
     Encoding,
-    /// The rule's parser takes the value for a secret.
+    /// The rule's parser accepts the value as a secret.
     Form,
     /// One of the rule's keywords is near.
     Keyword,
     /// The secret is not empty.
     NotEmpty,
-    /// The secret's own checksum holds.
+    /// The checksum inside the secret is correct.
     Checksum,
-    /// The secret has the entropy that the rule demands.
+    /// The secret has the entropy that the rule requires.
     Entropy,
-    /// No allowlist names the secret, the match or the line.
+    /// No allowlist matches the secret, the match or the line.
     Allowlist,
-    /// The noise filter does not take the secret for a placeholder, a word, a hash or the like.
+    /// The noise filter does not recognise a placeholder, a word, a hash or similar noise.
     Noise,
-    /// A generic secret does not have a vendor's form with a wrong checksum.
+    /// A generic secret does not look like a vendor's token with a wrong checksum.
     VendorChecksum,
     /// The rule applies to the object's path.
     Path,
-    /// No allowlist names the object's path.
+    /// No allowlist matches the object's path.
     PathAllowlist,
-    /// The path and the kind of line do not suggest that a generic secret is made up.
+    /// Neither the path nor the kind of line suggests that a generic secret is made up.
     Location,
 }
 
@@ -89,58 +89,59 @@ impl fmt::Display for Step {
     }
 }
 
-/// What becomes of a candidate.
+/// The decision about a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The detector reports it.
+    /// The detector reports the candidate.
     Reported {
         /// How sure the detector is.
         confidence: Confidence,
-        /// Why.
+        /// The reason.
         reason: Cow<'static, str>,
     },
-    /// The detector does not report it.
+    /// The detector does not report the candidate.
     Rejected {
-        /// The first step that it failed.
+        /// The first step that the candidate failed.
         step: Step,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
 }
 
-/// A place where a rule's expression matched, or its parser found something.
+/// A place where a rule's expression matched, or where its parser found something.
 #[derive(Debug)]
 pub(crate) struct Candidate<'a> {
     /// The rule's number.
     pub(crate) rule: u32,
-    /// The text around, in whose positions the ranges are.
+    /// The text around the candidate. The ranges are positions in it.
     pub(crate) text: &'a [u8],
     /// How the text is encoded in its object.
     pub(crate) encoding: Encoding,
-    /// Everything that the rule matched, with the key of an assignment.
+    /// The whole match, including the key of an assignment.
     pub(crate) whole: Range<usize>,
     pub(crate) secret: Range<usize>,
-    /// What the rule's parser says, if it has one.
+    /// The assessment of the rule's parser, if it has one.
     pub(crate) parsed: Option<Parsed>,
 }
 
-/// What a parser says about a candidate.
+/// A parser's assessment of a candidate.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    /// What the secret is assigned to.
+    /// The key that the secret is assigned to.
     pub(crate) key: Range<usize>,
     pub(crate) form: Form,
     pub(crate) noise: NoiseCheck,
 }
 
-/// The step that a candidate failed, and why.
+/// The step that a candidate failed, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rejection {
     step: Step,
     reason: &'static str,
 }
 
-/// What the text says about a candidate that passed. It is valid for every path with this content.
+/// The result of the steps that depend on the text alone. It is valid for every path with this
+/// content.
 #[derive(Debug)]
 pub(crate) struct ContentVerdict {
     confidence: Confidence,
@@ -148,25 +149,25 @@ pub(crate) struct ContentVerdict {
     location: Location,
 }
 
-/// Whether the place of a secret can lower its confidence.
+/// Whether the location of a secret can lower its confidence.
 #[derive(Clone, Copy, Debug)]
 enum Location {
-    /// No: a vendor's token is as valid in a test as anywhere else.
+    /// No: a vendor's token in a test is as valid as anywhere else.
     Irrelevant,
-    /// Yes: the path, or else the kind of line, if that is an unlikely one.
+    /// Yes: the path can, or else this reason that comes from the kind of line.
     Matters { unlikely_line: Option<&'static str> },
 }
 
-/// Hears of each step of a judgement. `detail` is only called by a witness that takes notes.
+/// Is notified of each step of a judgement. Only a witness that takes notes calls `detail`.
 pub(crate) trait Witness {
     fn passed(&mut self, step: Step, detail: impl FnOnce() -> Cow<'static, str>);
 
-    /// The candidate passed, but its confidence becomes low.
+    /// The candidate passed, but its confidence is now low.
     fn lowered(&mut self, step: Step, reason: &'static str);
 
     fn failed(&mut self, step: Step, reason: &'static str, detail: impl FnOnce() -> String);
 
-    /// Ends the judgement.
+    /// Records the failed step and returns the rejection.
     #[inline]
     fn reject(&mut self, step: Step, reason: &'static str) -> Rejection {
         self.failed(step, reason, String::new);
@@ -174,7 +175,7 @@ pub(crate) trait Witness {
     }
 }
 
-/// The witness of a scan: nothing is noted, at no cost.
+/// The witness of a scan: it ignores everything, at no cost.
 #[derive(Debug)]
 pub(crate) struct Unobserved;
 
@@ -207,7 +208,7 @@ impl SecretDetector {
         }
     }
 
-    /// Takes the steps that depend on the text alone.
+    /// Runs the steps that depend on the text alone.
     pub(crate) fn judge_content(
         &self,
         candidate: &mut Candidate<'_>,
@@ -219,7 +220,8 @@ impl SecretDetector {
         let (text, parsed) = (candidate.text, candidate.parsed.take());
         let secret = &text[candidate.secret.clone()];
 
-        // A random value in decoded text is noise; a vendor's token is not. UTF-16 is not a disguise.
+        // Random values in decoded text are mostly noise; vendor tokens are not. UTF-16 is just
+        // text.
         match candidate.encoding {
             Encoding::Plain => {}
             Encoding::Utf16Le | Encoding::Utf16Be => {
@@ -309,15 +311,15 @@ impl SecretDetector {
 
         if rule.generic {
             if self.has_wrong_checksum(text, &candidate.secret, searchers) {
-                let reason = "a vendor's form with a wrong checksum, so an example";
+                let reason = "a vendor's format with a wrong checksum, so an example";
                 return Err(witness.reject(Step::VendorChecksum, reason));
             }
-            witness.passed(Step::VendorChecksum, || "not a vendor's form".into());
+            witness.passed(Step::VendorChecksum, || "not in a vendor's format".into());
         }
         Ok(ContentVerdict { confidence, reason, location })
     }
 
-    /// Takes the steps that depend on the object's path, for a candidate whose text passed.
+    /// Runs the steps that depend on the object's path, for a candidate whose text passed.
     pub(crate) fn judge_path(
         &self,
         candidate: &Candidate<'_>,
@@ -356,7 +358,7 @@ impl SecretDetector {
         Ok((confidence, reason))
     }
 
-    /// Judges a rule that is about paths alone.
+    /// Judges a rule that only checks paths.
     pub(crate) fn judge_path_rule(
         &self,
         rule: u32,
@@ -379,7 +381,7 @@ impl SecretDetector {
         }
     }
 
-    /// Returns the allowlists of a rule, then those of all rules.
+    /// Returns the rule's own allowlists, then the global ones.
     fn allows_of<'a>(&'a self, active: &'a ActiveRule) -> impl Iterator<Item = &'a Allow> {
         active.allows.iter().chain(&self.allows)
     }
@@ -401,14 +403,15 @@ impl SecretDetector {
         }
     }
 
-    /// Returns `true` if a generic secret has the form of a vendor's, but not its checksum: then it is an example.
+    /// Returns `true` if a generic secret has the form of a vendor's token but not its checksum,
+    /// which makes it an example.
     fn has_wrong_checksum(
         &self,
         text: &[u8],
         secret: &Range<usize>,
         searchers: &mut [Option<Box<Searcher>>],
     ) -> bool {
-        // One byte more on each side, for expressions that say what stands there.
+        // Include one byte on each side, for expressions that check it.
         let span = secret.start.saturating_sub(1)..(secret.end + 1).min(text.len());
         self.checksum_rules.iter().any(|&rule| {
             let active = &self.rules[rule as usize];
@@ -425,9 +428,9 @@ impl SecretDetector {
 /// Returns the reason for a match of a rule without a parser.
 fn default_reason(active: &ActiveRule) -> Cow<'static, str> {
     Cow::Borrowed(match (&active.rule.pattern, active.rule.confidence) {
-        (Pattern::Assignment(_), _) => "assigned to a name of this vendor's, and of the right form",
+        (Pattern::Assignment(_), _) => "assigned to a name of this vendor, in the right format",
         (_, Confidence::Certain | Confidence::High) => "the vendor's prefix, length and alphabet",
-        _ => "the form that the rule describes",
+        _ => "the format that the rule describes",
     })
 }
 
@@ -436,12 +439,12 @@ fn noise_detail(enabled: bool, check: NoiseCheck) -> &'static str {
         _ if !enabled => "switched off",
         NoiseCheck::Skip => "not needed: the secret was parsed",
         NoiseCheck::Strict | NoiseCheck::Mild | NoiseCheck::UrlPassword => {
-            "nothing speaks against it"
+            "it does not look like noise"
         }
     }
 }
 
-/// Returns what allowlists look at.
+/// Returns the parts of a candidate that allowlists check.
 fn allowlist_input<'a>(candidate: &Candidate<'a>) -> AllowlistInput<'a> {
     AllowlistInput {
         secret: &candidate.text[candidate.secret.clone()],
@@ -450,7 +453,7 @@ fn allowlist_input<'a>(candidate: &Candidate<'a>) -> AllowlistInput<'a> {
     }
 }
 
-/// Returns the line that the secret is in, at most [`LINE_REACH`] bytes on each side of it.
+/// Returns the line that contains the secret, at most [`LINE_REACH`] bytes on each side of it.
 fn line_of_secret<'a>(text: &'a [u8], secret: &Range<usize>) -> &'a [u8] {
     let from = secret.start.saturating_sub(LINE_REACH);
     let to = (secret.end + LINE_REACH).min(text.len());

@@ -1,4 +1,4 @@
-//! Every notation from both sides, and that the two sides agree on any text.
+//! Parses every notation from both sides, and checks that the two directions agree on any text.
 
 use super::super::ParserKind;
 use super::*;
@@ -8,7 +8,7 @@ fn window(text: &[u8], at: usize) -> Window<'_> {
     Window { text, at, begins_object: true, ends_object: true }
 }
 
-/// The key and the value of an assignment are found from either side.
+/// Checks that both directions find this key and value.
 #[track_caller]
 fn check(text: &str, expected: Option<(&str, &str)>) {
     let Some((key, value)) = expected else {
@@ -121,7 +121,7 @@ fn texts_that_are_not_assignments() {
     }
 }
 
-/// Texts that are made of the parts of assignments.
+/// Generates texts from the parts of assignments.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let parts: Vec<&'static [u8]> = vec![
         b"key", b"value", b"name", b"A1", b"=", b":", b" ", b"\n", b"\"", b"'", b"\\", b"`", b">",
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// Bytes that the searches for ends of values may look at, for each byte of the text.
+/// Returns how many bytes the searches for the ends of values may read, per byte of the text.
 fn work(period: &str, looks: impl Fn(&Window<'_>)) -> usize {
     let text = period.repeat(20_000 / period.len());
     let text = text.as_bytes();
@@ -193,7 +193,7 @@ fn work(period: &str, looks: impl Fn(&Window<'_>)) -> usize {
 }
 
 #[test]
-fn text_of_nothing_but_keys_is_not_searched_at_each_of_them() {
+fn text_full_of_keys_is_not_searched_again_at_each_key() {
     let password = |window: &Window<'_>| {
         ParserKind::Password.examine(window, &mut Vec::new());
     };
@@ -214,7 +214,7 @@ fn text_of_nothing_but_keys_is_not_searched_at_each_of_them() {
         let work = work(period, any_key);
         assert!(work <= most, "{period}: {work}");
     }
-    // What it is about: a key is searched once if its value may be one.
+    // The counterpart: a key whose value may be a secret is searched once.
     assert!(work("password='a b c d e f g h i j k l' ", password) > 0);
 }
 

@@ -1,4 +1,4 @@
-//! Keys that are made here, in every format and however they are written; and what only looks like them.
+//! Generated keys in every format and notation, and texts that only resemble them.
 
 use super::super::ParserKind;
 use super::super::der::tests as made;
@@ -7,7 +7,7 @@ use super::*;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 
-/// Returns a block in lines of 64 characters, with what comes before and after each line.
+/// Returns a block in lines of 64 characters, with `before` and `after` around each line.
 fn pem(label: &str, bytes: &[u8], before: &str, after: &str) -> String {
     let base64 = STANDARD.encode(bytes);
     let mut lines = vec![format!("-----BEGIN {label}-----")];
@@ -70,7 +70,7 @@ fn keys_of_every_kind() {
         "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n";
     let legacy = pem("RSA PRIVATE KEY", &random_bytes(600), "", "\n")
         .replace("-----BEGIN RSA PRIVATE KEY-----\n", headers);
-    check(&legacy, Some((Confidence::Medium, "a private key, encrypted")));
+    check(&legacy, Some((Confidence::Medium, "an encrypted private key")));
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn texts_that_are_not_private_keys() {
     let broken = pem("RSA PRIVATE KEY", &bytes, "", "\n");
     check(&broken, Some((Confidence::Low, "a private key's heading, but what follows is broken")));
     let cut = format!(
-        "{}\n\nand then there is more text, with words that are no part of it",
+        "{}\n\nand then there is more text, with words that are not part of it",
         &broken[..200]
     );
-    check(&cut, Some((Confidence::Low, "a private key without an end")));
+    check(&cut, Some((Confidence::Low, "a private key without an end line")));
     assert_eq!(found_by(ParserKind::PrivateKey, cut.as_bytes())[0].secret, 0..200);
 }
 

@@ -1,9 +1,9 @@
-//! [`Avx2`]: 64 positions at a time.
+//! [`Avx2`]: checks 64 positions at a time.
 //!
-//! For each of a window's four bytes, two shuffles look up which buckets have a literal with such a byte: one by the
-//! byte's low half, one by its high half. A position where a bucket is left after all four bytes is looked up in the
-//! table. By the same halves each byte is known as a letter, a digit or neither; runs are found by shifting these bits
-//! over each other.
+//! For each of a window's four bytes, two shuffles look up which buckets contain a literal with
+//! such a byte: one by the byte's low half, one by its high half. A position where a bucket remains
+//! after all four bytes is looked up in the table. The same halves classify each byte as a letter,
+//! a digit or neither; shifting these bits over each other finds the runs.
 
 use super::buckets::{self, Halves};
 use super::{Candidates, Prefilter, RUN_BYTES_MIN, RUN_BYTES_SEEN, Tables, has_digit};
@@ -15,19 +15,20 @@ use std::arch::x86_64::{
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of a vector.
+/// Bytes per vector.
 const VECTOR: usize = 32;
 
-/// Bytes of a step.
+/// Bytes per step.
 const STEP: usize = 2 * VECTOR;
 
-/// Each group has eight buckets: the bits of a byte.
+/// Buckets per group: one for each bit of a byte.
 const GROUPS: usize = 3;
 
-/// What a step may read: its positions, and the last one's window.
+/// How many bytes a step may read: its positions, and the rest of the last one's window.
 const STEP_READS: usize = STEP + 3;
 
-/// A table of sixteen bytes, twice: a shuffle works on each half of a vector by itself.
+/// A table of sixteen bytes, stored twice, because a shuffle works on each half of a vector
+/// separately.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Shuffle([u8; VECTOR]);
@@ -38,7 +39,7 @@ impl Shuffle {
     }
 }
 
-/// Buckets by low and by high half, for one byte of a window.
+/// The buckets by low and by high half, for one byte of a window.
 #[derive(Clone, Copy, Debug)]
 struct ByHalves {
     low: Shuffle,
@@ -58,9 +59,10 @@ const LETTER_LOW: u8 = 2;
 const LETTER_HIGH: u8 = 4;
 
 impl Avx2 {
-    /// If this machine has the instructions.
+    /// Returns `None` if this machine does not have the instructions.
     pub(crate) fn new(tables: &Arc<Tables>) -> Option<Self> {
-        // (Every processor with the first feature also has the others; the compiler must be told.)
+        // (Every processor with the first feature also has the others, but the compiler does not
+        // know that.)
         if !(is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("popcnt"))
@@ -99,7 +101,8 @@ impl Avx2 {
 
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     fn sweep_vectors(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
-        // A literal's window begins up to so far after the literal, and a run is known by its twelfth byte.
+        // A literal's window begins up to this far after the literal, and a run is complete at its
+        // twelfth byte.
         let windows_end = (owned.end + self.tables.anywhere.window_at_max()).min(text.len());
         let runs_end = owned.end + self.tables.gate_max + RUN_BYTES_MIN - 1;
         let end = windows_end.max(runs_end.min(text.len()));
@@ -115,7 +118,7 @@ impl Avx2 {
                     &padded
                 }
             };
-            let (windows, class) = self.look(step);
+            let (windows, class) = self.classify(step);
             waiting.push(windows, at);
             if waiting.is_full() {
                 self.look_up_all(&mut waiting, text, windows_end, &owned, found);
@@ -135,7 +138,7 @@ impl Avx2 {
         self.look_up_all(&mut waiting, text, windows_end, &owned, found);
     }
 
-    /// Looks up the windows that wait.
+    /// Looks up the pending windows.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
     fn look_up_all(
@@ -153,12 +156,12 @@ impl Avx2 {
         }
     }
 
-    /// Returns where a bucket is left, and which bytes are letters or digits.
+    /// Returns the positions where a bucket remains, and which bytes are letters or digits.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
-    fn look(&self, step: &[u8; STEP_READS]) -> (u64, u64) {
+    fn classify(&self, step: &[u8; STEP_READS]) -> (u64, u64) {
         let zero = _mm256_setzero_si256();
-        // Both vectors at once, so that each table is loaded once.
+        // Process both vectors together, so that each table is loaded once.
         let mut left = [[zero; 2]; GROUPS];
         let mut class = [zero; 2];
         for byte in 0..4 {
@@ -179,8 +182,7 @@ impl Avx2 {
         (is_not_zero(any.unwrap_or([zero; 2])), is_not_zero(class))
     }
 
-    /// Returns `true` if the run that begins at `begin` has a digit among the bytes that are looked
-    /// at.
+    /// Returns `true` if the run that begins at `begin` has a digit among its first bytes.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
     fn has_digit(&self, text: &[u8], begin: usize) -> bool {
@@ -193,7 +195,7 @@ impl Avx2 {
         let class = look_up(&self.class, [halves(load(bytes, 0)), halves(load(bytes, VECTOR))]);
         let digit = _mm256_set1_epi8(DIGIT as i8);
         let digits = is_not_zero(class.map(|class| _mm256_and_si256(class, digit)));
-        // The lowest ones in a row.
+        // Keep the lowest consecutive ones.
         let len = is_not_zero(class).trailing_ones();
         let in_run = if len == 64 { u64::MAX } else { (1 << len) - 1 };
         digits & in_run != 0
@@ -202,7 +204,7 @@ impl Avx2 {
 
 impl Prefilter for Avx2 {
     fn sweep(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
-        // SAFETY: a value of this type is made only where the instructions are there (`Avx2::new`).
+        // SAFETY: `Avx2::new` creates a value only if the machine has the instructions.
         unsafe { self.sweep_vectors(text, owned, found) }
     }
 }
@@ -211,11 +213,11 @@ impl Prefilter for Avx2 {
 #[inline]
 fn load(step: &[u8; STEP_READS], from: usize) -> __m256i {
     let bytes = &step[from..from + VECTOR];
-    // SAFETY: the slice has the 32 bytes that are read; the load needs no alignment.
+    // SAFETY: the slice has the 32 bytes that are read; the load does not need alignment.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
 }
 
-/// Returns the last bytes of a text, and zeros: no literal and no run has any.
+/// Returns the last bytes of a text, padded with zeros, which do not occur in literals or runs.
 #[cold]
 fn pad(rest: &[u8]) -> [u8; STEP_READS] {
     let mut padded = [0; STEP_READS];
@@ -231,11 +233,11 @@ fn halves(bytes: __m256i) -> (__m256i, __m256i) {
     (_mm256_and_si256(bytes, mask), _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), mask))
 }
 
-/// Returns what a table has for the low and the high half of each byte.
+/// Looks up the low and the high half of each byte, and combines the two results.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn look_up(tables: &ByHalves, halves: [(__m256i, __m256i); 2]) -> [__m256i; 2] {
-    // SAFETY: a `Shuffle` is the 32 bytes that are read.
+    // SAFETY: a `Shuffle` has exactly the 32 bytes that are read.
     let table = |shuffle: &Shuffle| unsafe { _mm256_loadu_si256(shuffle.0.as_ptr().cast()) };
     let (by_low, by_high) = (table(&tables.low), table(&tables.high));
     halves.map(|(low, high)| {
@@ -243,7 +245,7 @@ fn look_up(tables: &ByHalves, halves: [(__m256i, __m256i); 2]) -> [__m256i; 2] {
     })
 }
 
-/// Returns a bit for each byte that is not zero.
+/// Returns a set bit for each byte that is not zero.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn is_not_zero(bytes: [__m256i; 2]) -> u64 {
@@ -252,8 +254,8 @@ fn is_not_zero(bytes: [__m256i; 2]) -> u64 {
     !(u64::from(zeros[0]) | u64::from(zeros[1]) << VECTOR)
 }
 
-/// Windows that wait to be looked up. Many are looked up at a time, so that the number that one
-/// step adds does not become a branch to predict.
+/// Windows that wait to be looked up. Looking up many at a time avoids a branch on how many each
+/// step adds, which the processor could not predict.
 #[derive(Debug)]
 struct Waiting {
     windows: [usize; WAITING_MAX],
@@ -262,7 +264,7 @@ struct Waiting {
 
 const WAITING_MAX: usize = 256;
 
-/// How many entries each step writes, even if fewer of them are used.
+/// How many entries each step writes, even if it uses fewer.
 const WRITTEN_ALWAYS: usize = 4;
 
 impl Default for Waiting {
@@ -272,7 +274,7 @@ impl Default for Waiting {
 }
 
 impl Waiting {
-    /// Adds `at` plus the number of each bit.
+    /// Adds `at` plus the index of each set bit.
     #[inline(always)]
     fn push(&mut self, mut bits: u64, at: usize) {
         let count = bits.count_ones() as usize;
@@ -298,7 +300,8 @@ impl Waiting {
     }
 }
 
-/// Follows runs over steps: for each position, whether it, or it and the 1, 3 or 11 before it, are letters or digits.
+/// Tracks runs across steps: for each position, whether it, or it and the 1, 3 or 11 before it, are
+/// letters or digits.
 #[derive(Debug, Default)]
 struct Runs {
     of_1: u64,
@@ -308,7 +311,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// As if the bytes before `at` had been stepped over.
+    /// Creates the state that stepping over the bytes before `at` would produce.
     fn before(text: &[u8], at: usize) -> Self {
         let mut bits = 0;
         for back in 1..=at.min(STEP) {
@@ -319,7 +322,7 @@ impl Runs {
         runs
     }
 
-    /// Returns where a run reaches its least length.
+    /// Returns the positions where a run reaches the minimum length.
     #[inline(always)]
     fn step(&mut self, of_1: u64) -> u64 {
         const { assert!(RUN_BYTES_MIN == 12) };

@@ -1,15 +1,15 @@
 //! [`assign`]: which literals share a bucket.
 //!
-//! The vector code knows of a position only in which buckets a literal's window could begin there, and of a bucket, for
-//! each of its four bytes, only which low and which high halves of bytes its literals have. The more alike the literals
-//! of a bucket are, the fewer positions are taken for one of them wrongly; so each is put where it makes the least
-//! difference.
+//! For each position, the vector code computes only which buckets may have a literal whose window
+//! begins there. For each bucket, it stores only which low and which high halves its literals have
+//! in each of the four bytes. The more alike the literals of a bucket are, the fewer false hits it
+//! produces, so each literal goes into the bucket that it changes least.
 
 use super::super::frequency::frequency;
 use super::super::literal::{LiteralByte, WINDOW_BYTES};
 use super::LiteralTable;
 
-/// Which low and which high halves a byte may have: sixteen bits each.
+/// Which low and which high halves a byte may have: sixteen bits for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Halves {
     pub(super) low: u16,
@@ -31,10 +31,10 @@ impl Halves {
     }
 }
 
-/// What a bucket lets through.
+/// The halves that a bucket accepts, for each of a window's bytes.
 pub(super) type Bucket = [Halves; WINDOW_BYTES];
 
-/// Spreads a table's literals over `count` buckets.
+/// Distributes a table's literals over `count` buckets.
 pub(super) fn assign(table: &LiteralTable, count: usize) -> Vec<Bucket> {
     let odds = Odds::new();
     let mut windows: Vec<(f64, Bucket)> = table
@@ -44,7 +44,7 @@ pub(super) fn assign(table: &LiteralTable, count: usize) -> Vec<Bucket> {
             (odds.of_bucket(&bucket), bucket)
         })
         .collect();
-    // The most common first: they should be among their like.
+    // Place the most common literals first, so that they end up with similar ones.
     windows.sort_by(|left, right| right.0.total_cmp(&left.0));
     let mut buckets = vec![(0.0, [Halves::default(); WINDOW_BYTES]); count];
     for (_, window) in windows {

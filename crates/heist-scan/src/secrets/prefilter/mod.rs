@@ -1,13 +1,14 @@
-//! The prefilter: one sweep over a text that says where any rule could match.
+//! The prefilter: one sweep over a text that finds every place where a rule could match.
 //!
-//! It looks for two things: the literals of rules (see [`anchors`](super::anchors)), and runs of
-//! letters and digits that a generic secret or an encoded text could begin with. [`Naive`] compares
-//! every literal at every position and is there to be right. [`Scalar`] looks up four bytes in a
-//! table; [`Avx2`] classifies 64 positions at a time and asks the table only about those that are
-//! left. These two find exactly the same: what [`Naive`] finds, except literals at places where no
-//! rule can match (see [`Sought`]).
+//! It searches for the literals of rules (see [`anchors`](super::anchors)), and for runs of letters
+//! and digits that a generic secret or an encoded text could begin with. [`Naive`] compares every
+//! literal at every position; it is slow and obviously correct. [`Scalar`] looks up four bytes in a
+//! table; [`Avx2`] classifies 64 positions at a time and consults the table only for those that
+//! remain. These two find exactly the same places: those of [`Naive`], except literals at places
+//! where no rule can match (see [`Sought`]).
 //!
-//! Invariant: what is found depends on the text around it alone, not on where the sweep begins or ends.
+//! Invariant: whether a place is found depends only on the text around it, not on where the sweep
+//! begins or ends.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "vector instructions: loads, and calls of functions that need them")]
@@ -30,39 +31,39 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Runs of fewer letters and digits are words.
+/// Shorter runs of letters and digits count as words.
 pub(crate) const RUN_BYTES_MIN: usize = 12;
 
-/// A run must have a digit among its first bytes; this is how many count.
+/// A run must have a digit among this many of its first bytes.
 pub(crate) const RUN_BYTES_SEEN: usize = 64;
 
-/// A literal that is looked for.
+/// A literal that the prefilter searches for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sought {
     pub(crate) literal: Literal,
-    /// How far after its beginning a run of letters and digits must begin, if one must: then it may be passed over
-    /// where none does.
+    /// The distance from the literal's start to the run of letters and digits that must begin
+    /// there, if any. The prefilter may skip the literal where no run begins.
     pub(crate) gate: Option<usize>,
-    /// Whether it may be passed over where a letter or digit comes before it.
+    /// `true` if the prefilter may skip the literal right after a letter or digit.
     pub(crate) begins_word: bool,
 }
 
-/// A literal that begins somewhere.
+/// An occurrence of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct AnchorHit {
-    /// Its first byte.
+    /// The position of its first byte.
     pub(crate) at: usize,
-    /// Which literal.
+    /// The literal's index.
     pub(crate) literal: u32,
 }
 
-/// What a sweep found.
+/// The results of a sweep.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Candidates {
     pub(crate) anchors: Vec<AnchorHit>,
-    /// First bytes of runs, see [`begins_run`].
+    /// The first bytes of runs, see [`begins_run`].
     pub(crate) runs: Vec<usize>,
-    /// First bytes of runs without a digit that something may be set to, see [`may_be_value`].
+    /// The first bytes of runs without a digit that may be assigned values, see [`may_be_value`].
     pub(crate) values: Vec<usize>,
 }
 
@@ -86,27 +87,28 @@ impl Candidates {
     }
 }
 
-/// Says where any rule could match.
+/// Finds every place where a rule could match.
 pub(crate) trait Prefilter: Send + Sync + fmt::Debug {
-    /// Adds every literal and every run that begins in `owned`. Looks beyond it as far as `text` goes.
+    /// Adds every literal and every run that begins in `owned`. Reads beyond it, up to the ends of
+    /// `text`.
     fn sweep(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates);
 }
 
-/// Which prefilter a detector uses. What is found is the same.
+/// Which prefilter a detector uses. The findings are the same with each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrefilterKind {
-    /// The fastest that this machine has.
+    /// The fastest prefilter that this machine supports.
     #[default]
     Auto,
-    /// Without special instructions.
+    /// A prefilter without special instructions.
     Scalar,
-    /// None: every literal is compared at every position. Very slow.
+    /// Compares every literal at every position. Very slow.
     Off,
 }
 
 impl PrefilterKind {
-    /// Returns the prefilter of this kind for these literals, which are known by their numbers from
-    /// then on.
+    /// Builds the prefilter of this kind for these literals. Hits refer to the literals by their
+    /// indices.
     pub(crate) fn build(self, sought: &[Sought]) -> Box<dyn Prefilter> {
         if self == Self::Off {
             return Box::new(Naive(sought.to_vec()));
@@ -127,10 +129,12 @@ impl PrefilterKind {
 pub(crate) struct Tables {
     anywhere: LiteralTable,
     at_runs: LiteralTable,
-    /// How far after each literal's beginning the run begins (0 for those that can occur anywhere), and the furthest.
+    /// The distance from each literal's start to its run (0 for literals that can occur anywhere),
+    /// and the greatest distance.
     gates: Vec<usize>,
     gate_max: usize,
-    /// Which bytes are right before the run in a literal. Most bytes before a run are spaces and brackets.
+    /// Which bytes a literal can have right before its run. Most bytes before a run are spaces and
+    /// brackets instead.
     before_runs: [bool; 256],
 }
 
@@ -146,7 +150,8 @@ impl Tables {
                 window_at,
                 begins_word: *begins_word,
             };
-            // The window ends where the run begins, or, if there is nothing before the run, begins there.
+            // The window ends where the run begins or, if nothing comes before the run, begins
+            // there.
             let window_at = match *gate {
                 Some(0) => Some(0),
                 Some(gate) => gate
@@ -176,8 +181,8 @@ impl Tables {
         }
     }
 
-    /// Adds the literals that lead to the run of at least [`RUN_BYTES_MIN`] that begins at `run`, or after the escape
-    /// that it begins with.
+    /// Adds the literals that lead to a run of at least [`RUN_BYTES_MIN`] bytes, which begins at
+    /// `run` or after the escape there.
     #[inline]
     fn look_up_at_run(
         &self,
@@ -196,7 +201,8 @@ impl Tables {
     fn look_up_at(&self, text: &[u8], run: usize, owned: &Range<usize>, found: &mut Candidates) {
         let known = found.anchors.len();
         if run > 0 && self.before_runs[usize::from(text[run - 1])] {
-            // Literals of three bytes before the run have a window that begins there; of all others it has four.
+            // The window of a literal with three bytes before the run begins there; all other
+            // windows have four bytes.
             for back in [4, 3] {
                 if let Some(window) = run.checked_sub(back) {
                     self.at_runs.look_up(text, window, owned, found);
@@ -216,39 +222,39 @@ impl Tables {
     }
 }
 
-/// Returns `true` if a run begins at `at`: at least [`RUN_BYTES_MIN`] letters and digits, none
-/// before them, and a digit among the first [`RUN_BYTES_SEEN`].
+/// Returns `true` if a run begins at `at`: at least [`RUN_BYTES_MIN`] letters and digits, with no
+/// other before them, and with a digit among the first [`RUN_BYTES_SEEN`].
 #[inline]
 pub(crate) fn begins_run(text: &[u8], at: usize) -> bool {
     begins_long_run(text, at) && has_digit(text, at)
 }
 
-/// The same without a digit.
+/// Like [`begins_run`], but does not require a digit.
 #[inline]
 fn begins_long_run(text: &[u8], at: usize) -> bool {
     (at == 0 || !text[at - 1].is_ascii_alphanumeric()) && is_run(text, at)
 }
 
-/// Returns `true` if enough letters and digits are at `at`.
+/// Returns `true` if there are enough letters and digits at `at`.
 #[inline]
 fn is_run(text: &[u8], at: usize) -> bool {
     let run = text.get(at..at + RUN_BYTES_MIN);
     run.is_some_and(|run| run.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Returns `true` if a digit is among the first bytes of the run that begins at `at`.
+/// Returns `true` if the run that begins at `at` has a digit among its first bytes.
 #[inline]
 fn has_digit(text: &[u8], at: usize) -> bool {
     let seen = text[at..].iter().take(RUN_BYTES_SEEN);
     seen.take_while(|byte| byte.is_ascii_alphanumeric()).any(u8::is_ascii_digit)
 }
 
-/// How far before a run its token may begin, and how much space may be before that.
+/// How far before a run its token may begin, and how much white space may come before that.
 const TOKEN_BEFORE: usize = 48;
 const SPACE_BEFORE: usize = 16;
 
-/// Returns `true` if something may be set to the token that the run at `at` is in: a quote or an
-/// operator comes before it. Words in code and prose mostly have neither.
+/// Returns `true` if the token that contains the run at `at` may be an assigned value: a quote or
+/// an operator comes before it. Words in code and prose mostly have neither.
 #[inline]
 pub(crate) fn may_be_value(text: &[u8], at: usize) -> bool {
     let is_in_token = |byte: &&u8| {
@@ -297,8 +303,8 @@ mod tests {
             return false;
         }
         let Some(gate) = sought.gate else { return true };
-        // A gate that is too near its literal's beginning leaves no room for a window, so that
-        // literal is looked for anywhere.
+        // A gate too near the literal's start leaves no room for a window, so the prefilter
+        // searches for that literal everywhere.
         let is_looked_for_anywhere = gate == 2;
         let run = hit.at + gate;
         let len = text[run..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -320,7 +326,7 @@ mod tests {
         literals
     }
 
-    /// Bytes of few values, so that literals and runs come often.
+    /// Generates bytes of few values, so that literals and runs occur often.
     fn texts() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![
             8 => b'a'..=b'h',
@@ -345,7 +351,7 @@ mod tests {
         proptest::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
     }
 
-    /// Built once: what is tested is the sweep.
+    /// The prefilters, built once, because the test is about the sweep.
     static PREFILTERS: LazyLock<[Box<dyn Prefilter>; 3]> =
         LazyLock::new(|| KINDS.map(|kind| kind.build(&sought())));
 
@@ -378,7 +384,7 @@ mod tests {
             cuts.sort_unstable();
             let mut expected = sweep(PrefilterKind::Off, &text, &[]);
             prop_assert_eq!(&sweep(PrefilterKind::Off, &text, &cuts), &expected);
-            // A literal whose gate is shut need not be found.
+            // A prefilter may skip a literal whose gate is closed.
             expected.anchors.retain(|hit| is_open(&text, *hit));
             for kind in [PrefilterKind::Scalar, PrefilterKind::Auto] {
                 prop_assert_eq!(&sweep(kind, &text, &cuts), &expected, "{:?}", kind);
@@ -386,7 +392,8 @@ mod tests {
         }
     }
 
-    /// A run may begin with an escape, and the literal after it in the next part.
+    /// A run may begin with an escape in one part, and the literal after the escape in the next
+    /// part.
     #[test]
     fn no_cut_loses_what_follows_an_escape() {
         for escape in ESCAPES {

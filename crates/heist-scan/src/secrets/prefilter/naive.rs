@@ -1,9 +1,11 @@
-//! [`Naive`]: every literal compared at every position. Obvious, and the measure for the others.
+//! [`Naive`]: compares every literal at every position. The reference that the others are tested
+//! against.
 
 use super::{AnchorHit, Candidates, Prefilter, Sought, begins_long_run, begins_run, may_be_value};
 use std::ops::Range;
 
-/// Also finds literals whose gate is shut: no rule matches there, and if one does, the gate was wrong.
+/// Also finds literals whose gate is closed. No rule should match there; if one does, the gate is
+/// wrong.
 #[derive(Debug)]
 pub(crate) struct Naive(pub(crate) Vec<Sought>);
 
@@ -11,7 +13,7 @@ impl Prefilter for Naive {
     fn sweep(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
         for at in owned {
             for (number, sought) in self.0.iter().enumerate() {
-                if sought.literal.stands_at(text, at) {
+                if sought.literal.occurs_at(text, at) {
                     found.anchors.push(AnchorHit { at, literal: number as u32 });
                 }
             }

@@ -1,4 +1,4 @@
-//! [`Scalar`]: four bytes at each position looked up in a table.
+//! [`Scalar`]: looks up the four bytes at each position in a table.
 
 use super::super::boundary::ESCAPE_BYTES_MAX;
 use super::{Candidates, Prefilter, RUN_BYTES_MIN, Tables, has_digit};
@@ -21,7 +21,7 @@ impl Prefilter for Scalar {
 impl Scalar {
     fn sweep_runs(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
         let end = (owned.end + self.0.gate_max).min(text.len());
-        // A run that begins with an escape goes on after it.
+        // A run that begins with an escape continues after it.
         let mut at = owned.start.saturating_sub(ESCAPE_BYTES_MAX);
         while at < end {
             let rest = &text[at..];

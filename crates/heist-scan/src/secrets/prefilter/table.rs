@@ -1,18 +1,18 @@
-//! [`LiteralTable`]: which literals have a given window of four bytes.
+//! [`LiteralTable`]: finds the literals that have a given window of four bytes.
 //!
-//! Windows are looked up ignoring case (a bit of each byte is set), so that one look-up serves
-//! literals in one case and in either; what is found is compared in full.
+//! A lookup ignores case (it sets one bit of each byte), so that one lookup serves case-sensitive
+//! and case-insensitive literals. A full comparison follows each hit.
 
 use super::super::boundary::begins_word;
 use super::super::literal::{Literal, LiteralByte, WINDOW_BYTES};
 use super::{AnchorHit, Candidates};
 use std::ops::Range;
 
-/// How many bits a hash has: enough that hardly any window is hit by accident (750 windows among
+/// How many bits a hash has: enough that other text rarely hits by accident (750 windows among
 /// 65,536 hashes).
 const HASH_BITS: u32 = 16;
 
-/// How many bits of a hash lead to the entries.
+/// How many bits of a hash select the list of entries.
 const ENTRY_BITS: u32 = 12;
 
 /// Turns letters into lower case. It also merges other bytes that differ in this bit alone; the
@@ -22,28 +22,28 @@ const FOLD: u32 = 0x2020_2020;
 /// The first three bytes of a window, for literals that are only three bytes long.
 const THREE_BYTES: u32 = 0x00ff_ffff;
 
-/// No entry has this place.
+/// Marks the end of a list of entries.
 const NONE: u32 = u32::MAX;
 
-/// Which literals have a given window.
+/// Finds the literals that have a given window.
 #[derive(Debug)]
 pub(crate) struct LiteralTable {
     entries: Vec<Entry>,
     window_at_max: usize,
     has_short: bool,
-    /// Which hashes any window has: small, so that it stays in the fastest cache.
+    /// The set of hashes that some window has: small, so that it stays in the fastest cache.
     known: Box<[u64]>,
-    /// The first entry of all hashes that begin with the same bits.
+    /// The first entry for all hashes that begin with the same bits.
     first: Box<[u32]>,
 }
 
-/// What a table is made of: a literal with its number among all, and where its window begins.
+/// Input for a table: a literal with its index among all literals, and where its window begins.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedLiteral {
     pub(crate) number: u32,
     pub(crate) literal: Literal,
     pub(crate) window_at: usize,
-    /// Whether it may be passed over where a letter or digit comes before it.
+    /// `true` if the prefilter may skip the literal right after a letter or digit.
     pub(crate) begins_word: bool,
 }
 
@@ -51,12 +51,12 @@ pub(crate) struct PlacedLiteral {
 #[derive(Debug)]
 struct Entry {
     literal: Literal,
-    /// Its number among all literals, those of other tables included.
+    /// Its index among all literals, including those of other tables.
     number: u32,
-    /// Where its window begins in it.
+    /// Where its window begins.
     window_at: usize,
     begins_word: bool,
-    /// The next entry with the same beginning.
+    /// The next entry in the same list.
     next: u32,
 }
 
@@ -88,18 +88,18 @@ impl LiteralTable {
         table
     }
 
-    /// Returns how far after a literal's beginning its window can begin.
+    /// Returns the greatest distance from a literal's start to its window.
     pub(crate) fn window_at_max(&self) -> usize {
         self.window_at_max
     }
 
-    /// Returns the windows, byte by byte; fewer than four bytes for a shorter literal.
+    /// Returns the bytes of each window; fewer than four for a shorter literal.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn windows(&self) -> impl Iterator<Item = &[LiteralByte]> {
         self.entries.iter().map(|entry| window(&entry.literal, entry.window_at))
     }
 
-    /// Adds the literals whose window begins at `window`, and which begin in `owned`.
+    /// Adds the literals whose window begins at `window` and which begin in `owned`.
     #[inline(always)]
     pub(crate) fn look_up(
         &self,
@@ -145,7 +145,7 @@ impl LiteralTable {
         while let Some(entry) = self.entries.get(next as usize) {
             if let Some(at) = window.checked_sub(entry.window_at)
                 && owned.contains(&at)
-                && entry.literal.stands_at(text, at)
+                && entry.literal.occurs_at(text, at)
                 && (!entry.begins_word || begins_word(text, at))
             {
                 found.anchors.push(AnchorHit { at, literal: entry.number });
@@ -159,7 +159,7 @@ fn window(literal: &Literal, at: usize) -> &[LiteralByte] {
     &literal.bytes()[at..(at + WINDOW_BYTES).min(literal.len())]
 }
 
-/// Returns the bytes from `at` on, of which there are fewer than four, and zeros.
+/// Returns the bytes from `at` to the end, fewer than four, padded with zeros.
 #[cold]
 fn last_bytes(text: &[u8], at: usize) -> u32 {
     let mut bytes = [0; WINDOW_BYTES];
@@ -170,11 +170,11 @@ fn last_bytes(text: &[u8], at: usize) -> u32 {
 
 #[inline(always)]
 fn hash(folded: u32) -> usize {
-    // The golden ratio spreads what differs in few bits.
+    // Multiplying by the golden ratio spreads values that differ in few bits.
     (folded.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
 }
 
-/// Returns the bits of a hash that lead to the entries.
+/// Returns the bits of a hash that select the list of entries.
 #[inline(always)]
 fn entry_bits(hash: usize) -> usize {
     hash >> (HASH_BITS - ENTRY_BITS)
