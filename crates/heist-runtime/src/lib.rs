@@ -1,10 +1,10 @@
 //! An async runtime on heist's work-stealing workers.
 //!
-//! A [`Runtime`] is a heist executor without typed tasks, plus what users of an async runtime expect:
-//! [`Runtime::block_on`], [`spawn`], groups of futures ([`TaskGroup`]), threads for blocking calls
-//! ([`spawn_blocking`]), and, with the feature `io`, timers (`time`) and sockets (`net`). A program
-//! that has typed tasks *and* futures does not need a second pool: any [`heist::Executor`] also runs
-//! futures ([`heist::ExecutorHandle::spawn_future`]).
+//! A [`Runtime`] is a heist executor without typed tasks, plus what users of an async runtime
+//! expect: [`Runtime::block_on`], [`spawn`], groups of futures ([`TaskGroup`]), threads for
+//! blocking calls ([`spawn_blocking`]), and, with the feature `io`, timers (`time`) and sockets
+//! (`net`). A program that has typed tasks *and* futures does not need a second pool: any
+//! [`heist::Executor`] also runs futures ([`heist::ExecutorHandle::spawn_future`]).
 //!
 //! ```
 //! let runtime = heist_runtime::Runtime::new()?;
@@ -23,10 +23,10 @@
 //!   [`Runtime::join`] returns when the last one has ended, and not before.
 //! - **Panics are contained.** The panic of a future goes to the code that awaits its
 //!   [`JoinHandle`](heist::JoinHandle), and to [`Runtime::panics`]. It never stops the runtime.
-//! - **An idle runtime makes no system calls**, whether its futures wait or its threads for blocking
-//!   calls have nothing to do.
-//! - **Futures share the workers.** A poll has a budget of operations ([`heist::coop`]), so a future
-//!   that is always ready gives way like any other.
+//! - **An idle runtime makes no system calls**, whether its futures wait or its threads for
+//!   blocking calls have nothing to do.
+//! - **Futures share the workers.** A poll has a budget of operations ([`heist::coop`]), so a
+//!   future that is always ready gives way like any other.
 //!
 //! Not guaranteed: that a blocking call can be interrupted, or that it begins at once when all
 //! threads for blocking calls are busy.
