@@ -1,7 +1,7 @@
 //! Finds the disk behind a file, and limits how many jobs use each disk at a time.
 //!
 //! A limit on storage work belongs to a *device*: eight readers suit an NVMe disk and are far too
-//! many for a disk with a moving head. But the device number in `stat` names a file system: two
+//! many for a disk with a moving head. The device number in `stat` names a file system instead: two
 //! partitions of one disk have two numbers, and so has every btrfs subvolume. This crate follows
 //! the number to the hardware. Files that share a disk have the same [`DeviceId`]. [`DeviceSlots`]
 //! hold the limits, [`DeviceLanes`] run jobs on an executor as the limits allow, and an [`IoModel`]
@@ -58,24 +58,24 @@
 //! - **Disks shared by several stacks.** Two logical volumes that each span the same two disks are
 //!   two devices, and a partition beside them is a third. [`PhysicalDevice::members`] lists the
 //!   disks of a stack; an id cannot.
-//! - **Hardware behind a controller or a fabric.** A hardware RAID, a disk reached by iSCSI, Fibre
+//! - **What is behind a controller or a fabric.** A hardware RAID, a disk reached by iSCSI, Fibre
 //!   Channel or NVMe over TCP, and a cloud volume all look like one local disk. Two namespaces of
 //!   one NVMe controller look like two disks.
-//! - **Hardware behind a hypervisor.** Virtual disks report *rotational* by default, so for them
-//!   the crate ignores it.
+//! - **What is behind a hypervisor.** Virtual disks report *rotational* by default, so for them the
+//!   crate ignores it.
 //! - **The host, from within a container.** The kernel names the layers of an overlay and the file
 //!   behind a loop device by paths of the host. If such a path does not exist in the container, the
-//!   overlay or loop device counts as a separate device of unknown kind. If another file has that
-//!   path, the crate takes that file's device.
+//!   overlay or loop device is a device of its own, of unknown kind. If another file has that path,
+//!   the crate takes that file's device.
 //! - **The members of a ZFS pool**, which the kernel does not list, and those of a btrfs whose
 //!   `/sys/fs/btrfs` cannot be read: it then counts as the disk that it was mounted from.
 //! - **Change.** A [`Detector`] reads the mount table once. It finds later mounts by their device
 //!   number alone, which is enough for disks. The kernel reuses numbers after an unmount: create a
 //!   new detector for a new run.
 //!
-//! On other systems, including macOS and Windows, every file is on [`DeviceId::UNKNOWN`], one
-//! device for all. This is too careful on a machine with many disks, but never puts too many
-//! readers on one.
+//! On other systems every file is on [`DeviceId::UNKNOWN`], one device for all: too careful on a
+//! machine with many disks, but never too many readers on one. There is no mapping for macOS and
+//! Windows yet.
 //!
 //! Invariants: the contents of sysfs or the mount table never make this crate panic, fail or loop
 //! forever. The only error is a path that cannot be looked up. An id never names more than one

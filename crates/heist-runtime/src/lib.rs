@@ -24,9 +24,9 @@
 //! - **Panics are contained.** The panic of a future goes to the code that awaits its
 //!   [`JoinHandle`](heist::JoinHandle), and to [`Runtime::panics`]. It never stops the runtime.
 //! - **An idle runtime makes no system calls**, whether its futures wait or its threads for
-//!   blocking calls are idle.
+//!   blocking calls have nothing to do.
 //! - **Futures share the workers.** A poll has a budget of operations ([`heist::coop`]), so a
-//!   future that is always ready still yields to the others.
+//!   future that is always ready gives way like any other.
 //!
 //! Not guaranteed: that a blocking call can be interrupted, or that it begins at once when all
 //! threads for blocking calls are busy.

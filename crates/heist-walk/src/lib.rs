@@ -41,8 +41,8 @@
 //! A walk starts with one thread per core. If these threads mostly wait for the disk because
 //! nothing is cached, extra threads join in: up to 32 in all for a disk that serves many requests
 //! at once. A disk with a moving head gets 2 threads. The disks of a walk do not wait for each
-//! other: a worker holds a device slot of the disk it works on ([`heist_device::DeviceSlots`]), and each
-//! disk has its own device slots.
+//! other: a worker holds a device slot of the disk it works on ([`heist_device::DeviceSlots`]), and
+//! each disk has its own device slots.
 //!
 //! # Guarantees
 //!

@@ -1,9 +1,10 @@
-//! A work-stealing executor for typed tasks and futures. It is silent while idle, knows exactly when all
-//! work is done, and contains panics.
+//! A work-stealing executor for typed tasks and futures. It is silent while idle, knows exactly
+//! when all work is done, and contains panics.
 //!
-//! Suppose you have a million jobs of one kind: files to read, nodes to visit, pieces to hash. You write
-//! one function that does a job and may spawn more. heist runs it on all cores, gives every worker a
-//! *scratch* value of its own (buffers, caches, partial results), and returns when everything is done.
+//! Suppose you have a million jobs of one kind: files to read, nodes to visit, pieces to hash. You
+//! write one function that does a job and may spawn more. heist runs it on all cores, gives every
+//! worker a *scratch* value of its own (buffers, caches, partial results), and returns when
+//! everything is done.
 //!
 //! ```
 //! // In how many ways can you climb 20 stairs, taking one or two at a time? Each task is a position on
@@ -25,61 +26,62 @@
 //! # Two ways to use it
 //!
 //! - [`run`] does one run over **borrowed** data, and returns every worker's scratch.
-//! - [`Executor`] is a pool that stays. Producers spawn through an [`ExecutorHandle`] from any thread,
-//!   tasks spawn through their [`WorkerCtx`], and [`Executor::join`] runs everything to the end. It also
-//!   runs futures, beside its tasks and on the same threads ([`ExecutorHandle::spawn_future`]).
+//! - [`Executor`] is a pool that stays. Producers spawn through an [`ExecutorHandle`] from any
+//!   thread, tasks spawn through their [`WorkerCtx`], and [`Executor::join`] runs everything to the
+//!   end. It also runs futures, beside its tasks and on the same threads
+//!   ([`ExecutorHandle::spawn_future`]).
 //!
-//! Two crates build on this engine. `heist-runtime` is an async runtime: a pool for futures alone, with
-//! task groups, blocking calls, timers and sockets. `heist-device` finds out which disk a file is on,
-//! and limits how many jobs use each disk at a time.
+//! Two crates build on this engine. `heist-runtime` is an async runtime: a pool for futures alone,
+//! with task groups, blocking calls, timers and sockets. `heist-device` finds out which disk a file
+//! is on, and limits how many jobs use each disk at a time.
 //!
 //! # When not to use it
 //!
-//! - For data-parallel loops (`par_iter`, sorting) and for recursion that waits for its halves (`join`),
-//!   use rayon. There, a half that no other thread steals is a plain call; in heist every task goes
-//!   through a queue.
-//! - Do not use it if a task must wait for the *result* of another task. Tasks do not return results;
-//!   they leave them in the scratch, or send them. (So a worker never runs an unrelated task while one of
-//!   its own waits, and a lock held across a wait cannot deadlock by stealing.) A future can wait; a task
-//!   that blocks holds its worker.
-//! - Waking a sleeping thread costs more than a task of a few microseconds. If such tasks arrive one by
-//!   one on an otherwise idle pool, run them where they arise.
+//! - For data-parallel loops (`par_iter`, sorting) and for recursion that waits for its halves
+//!   (`join`), use rayon. There, a half that no other thread steals is a plain call; in heist every
+//!   task goes through a queue.
+//! - Do not use it if a task must wait for the *result* of another task. Tasks do not return
+//!   results; they leave them in the scratch, or send them. (So a worker never runs an unrelated
+//!   task while one of its own waits, and a lock held across a wait cannot deadlock by stealing.) A
+//!   future can wait; a task that blocks holds its worker.
+//! - Waking a sleeping thread costs more than a task of a few microseconds. If such tasks arrive
+//!   one by one on an otherwise idle pool, run them where they arise.
 //!
 //! # The scheduling loop
 //!
 //! Each worker repeats these steps:
 //!
-//! 1. It takes the **newest** task of its own queue, because that task's data is still in the cache. About
-//!    once a millisecond it takes one task from the injector first, so that a worker that never runs out
-//!    of tasks does not starve tasks from outside.
-//! 2. Otherwise it takes a **batch from the injector**: its share of the tasks there, from 4 to 64. The
-//!    rest of the batch goes to its own queue, where other workers can steal it.
-//! 3. Otherwise it **steals** the older half of another worker's queue. It starts at a random victim and
-//!    tries all others in turn.
+//! 1. It takes the **newest** task of its own queue, because that task's data is still in the
+//!    cache. About once a millisecond it takes one task from the injector first, so that a worker
+//!    that never runs out of tasks does not starve tasks from outside.
+//! 2. Otherwise it takes a **batch from the injector**: its share of the tasks there, from 4 to 64.
+//!    The rest of the batch goes to its own queue, where other workers can steal it.
+//! 3. Otherwise it **steals** the older half of another worker's queue. It starts at a random
+//!    victim and tries all others in turn.
 //! 4. Otherwise it searches again for a few microseconds, and then **parks** until it is woken.
 //!
-//! A thread that pushes work wakes one parked worker, unless a worker is searching already. The last
-//! searcher that finds work wakes the next one. No timeout is involved: an idle pool makes no system
-//! call.
+//! A thread that pushes work wakes one parked worker, unless a worker is searching already. The
+//! last searcher that finds work wakes the next one. No timeout is involved: an idle pool makes no
+//! system call.
 //!
 //! # Futures
 //!
-//! Each worker has a second queue, for futures that are ready to be polled. Typed tasks and futures take
-//! turns, up to 16 of a kind in a row, so neither kind starves the other. Among futures:
+//! Each worker has a second queue, for futures that are ready to be polled. Typed tasks and futures
+//! take turns, up to 16 of a kind in a row, so neither kind starves the other. Among futures:
 //!
-//! - A future that its own worker has woken comes **next** (the *LIFO slot*): the data that woke it is
-//!   still in the cache. While other futures wait, at most three in a row come this way. If the worker is
-//!   busy with a long poll, another worker takes the future after about 5 µs.
-//! - A new future, and one that yields, goes to the **back** of the worker's queue. After each *lap* over
-//!   that queue the worker polls its share of the injector, so that it does not starve futures from
-//!   outside.
-//! - A poll has a **budget** of 128 operations ([`coop`]). A future that wakes itself forever, or whose
-//!   socket is always ready, yields like any other.
+//! - A future that its own worker has woken comes **next** (the *LIFO slot*): the data that woke it
+//!   is still in the cache. While other futures wait, at most three in a row come this way. If the
+//!   worker is busy with a long poll, another worker takes the future after about 5 µs.
+//! - A new future, and one that yields, goes to the **back** of the worker's queue. After each
+//!   *lap* over that queue the worker polls its share of the injector, so that it does not starve
+//!   futures from outside.
+//! - A poll has a **budget** of 128 operations ([`coop`]). A future that wakes itself forever, or
+//!   whose socket is always ready, yields like any other.
 //!
-//! A future counts from its spawn to its end, so [`Executor::join`] waits for it, and a wake-up is never
-//! refused. Stopping the pool drops the futures that wait. The panic of a future is returned by its
-//! [`JoinHandle`] and listed by [`ExecutorHandle::panics`]; it never stops the pool. A future costs one
-//! allocation.
+//! A future counts from its spawn to its end, so [`Executor::join`] waits for it, and a wake-up is
+//! never refused. Stopping the pool drops the futures that wait. The panic of a future is returned
+//! by its [`JoinHandle`] and listed by [`ExecutorHandle::panics`]; it never stops the pool. A
+//! future costs one allocation.
 //!
 //! ```
 //! let executor = heist::Executor::builder().build(
@@ -131,21 +133,22 @@
 //!
 //! A task that blocks holds its worker. What a task waits for therefore arrives as another task:
 //!
-//! - A [`GatedQueue`] spawns its own consumer when there is an item, one consumer at a time. Use it for
-//!   output, an index, or anything else with a single writer. If the queue is full,
+//! - A [`GatedQueue`] spawns its own consumer when there is an item, one consumer at a time. Use it
+//!   for output, an index, or anything else with a single writer. If the queue is full,
 //!   [`GatedQueue::try_push`] gives the item back, and [`GatedQueue::push_then`] spawns a task that
 //!   continues when the item is in.
-//! - A [`CountBudget`], a [`ByteBudget`] or, for reads, [`ReadTokens`] limits what is scarce: open files,
-//!   memory, connections. Permits are owned values that live inside tasks and items, granted first come,
-//!   first served. A task tries to acquire a permit, or is spawned when it is granted
+//! - A [`CountBudget`], a [`ByteBudget`] or, for reads, [`ReadTokens`] limits what is scarce: open
+//!   files, memory, connections. Permits are owned values that live inside tasks and items, granted
+//!   first come, first served. A task tries to acquire a permit, or is spawned when it is granted
 //!   ([`CountBudget::acquire_then`]).
-//! - The lanes of the crate `heist-device` run jobs as fast as the disks allow. The jobs of a slow disk
-//!   do not hold up those of another.
+//! - The lanes of the crate `heist-device` run jobs as fast as the disks allow. The jobs of a slow
+//!   disk do not hold up those of another.
 //!
-//! Tasks, items and jobs that wait are counted: `join` waits for them, and a stopped executor drops them.
-//! Threads that are not workers may also block (`push`, `acquire`), and futures on any runtime may wait
-//! (`push_async`, `acquire_async`). These are not counted, and `join` does not wait for them: if they wait
-//! for room when the executor stops accepting items, they get their items back.
+//! Tasks, items and jobs that wait are counted: `join` waits for them, and a stopped executor drops
+//! them. Threads that are not workers may also block (`push`, `acquire`), and futures on any
+//! runtime may wait (`push_async`, `acquire_async`). These are not counted, and `join` does not
+//! wait for them: if they wait for room when the executor stops accepting items, they get their
+//! items back.
 //!
 //! ```
 //! use heist::{AcquireError, ByteBudget, BytePermit, Executor, GatedQueue, QueueTurn};
@@ -192,31 +195,33 @@
 //!
 //! # What is guaranteed
 //!
-//! - **Exactly once.** An accepted task runs once, or is dropped once and counted as dropped. A refused
-//!   task comes back in the [`SpawnError`].
-//! - **Exact end.** [`Executor::join`] returns when every task has ended, and not before. Nothing runs
-//!   after that.
+//! - **Exactly once.** An accepted task runs once, or is dropped once and counted as dropped. A
+//!   refused task comes back in the [`SpawnError`].
+//! - **Exact end.** [`Executor::join`] returns when every task has ended, and not before. Nothing
+//!   runs after that.
 //! - **No lost wake-up.** No task waits while every worker that could take it sleeps.
-//! - **Contained panics.** With [`OnPanic::StopPool`] the first panic closes the pool and drops what is
-//!   queued, and `join` rethrows it. With [`OnPanic::Isolate`] a panic ends its own task only.
-//! - **Fair yielding.** A task from [`WorkerCtx::spawn_yielded`] runs after all tasks that were in the
-//!   injector and, on its own worker, after all tasks that were in that worker's queue. Neither a flood
-//!   from outside nor a chain of newer local tasks starves it.
-//! - **Bounded overhead.** In a steady state a task needs no heap allocation, as long as no worker's queue
-//!   holds more than 64 tasks; beyond that a queue doubles, and shrinks again. The hot path (spawn, pop,
-//!   complete) writes no cache line that another worker writes.
+//! - **Contained panics.** With [`OnPanic::StopPool`] the first panic closes the pool and drops
+//!   what is queued, and `join` rethrows it. With [`OnPanic::Isolate`] a panic ends its own task
+//!   only.
+//! - **Fair yielding.** A task from [`WorkerCtx::spawn_yielded`] runs after all tasks that were in
+//!   the injector and, on its own worker, after all tasks that were in that worker's queue. Neither
+//!   a flood from outside nor a chain of newer local tasks starves it.
+//! - **Bounded overhead.** In a steady state a task needs no heap allocation, as long as no
+//!   worker's queue holds more than 64 tasks; beyond that a queue doubles, and shrinks again. The
+//!   hot path (spawn, pop, complete) writes no cache line that another worker writes.
 //! - **Determinism with one worker.** The same seed and the same roots give the same order.
 //!
 //! # What is not guaranteed
 //!
-//! - Order. With several workers tasks run in any order; with one worker, the newest task runs first.
-//! - Fairness within a worker's own queue. A task that keeps spawning keeps its oldest siblings waiting,
-//!   and a yielded task with them, until another worker steals them.
+//! - Order. With several workers tasks run in any order; with one worker, the newest task runs
+//!   first.
+//! - Fairness within a worker's own queue. A task that keeps spawning keeps its oldest siblings
+//!   waiting, and a yielded task with them, until another worker steals them.
 //! - Pre-emption. A task that runs for a second holds its worker for a second; see [`yielding`].
-//! - A bound on queued tasks. Producers must limit themselves with a budget or a bounded [`GatedQueue`];
-//!   the example `backpressure` shows how.
-//! - Order between queues, or between a queue and tasks. A [`GatedQueue`] keeps the order of each of its
-//!   producers.
+//! - A bound on queued tasks. Producers must limit themselves with a budget or a bounded
+//!   [`GatedQueue`]; the example `backpressure` shows how.
+//! - Order between queues, or between a queue and tasks. A [`GatedQueue`] keeps the order of each
+//!   of its producers.
 //! - That cancellation ends a running task. The task must check [`WorkerCtx::is_cancelled`].
 //!
 //! # Settings
@@ -250,9 +255,9 @@
 //! # What it costs
 //!
 //! Small tasks (32 bytes or less) are cheapest, because the queues move them by value: spawning and
-//! running one takes nanoseconds, waking a parked worker for it takes microseconds, and starting and
-//! joining a pool takes a fraction of a millisecond. `heist-bench costs` measures each operation;
-//! `docs/benchmarks.md` in the repository has the results.
+//! running one takes nanoseconds, waking a parked worker for it takes microseconds, and starting
+//! and joining a pool takes a fraction of a millisecond. `heist-bench costs` measures each
+//! operation; `docs/benchmarks.md` in the repository has the results.
 
 #![forbid(unsafe_code)]
 
