@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # Every stage builds in a copy of the tree, which has its own target directory.
 unset CARGO_TARGET_DIR
-# Linking is most of the work, and nobody debugs a mutant.
+# Linking is most of the work, and mutants are not debugged.
 export CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_DEBUG=0
 out=target-mutants
 survivors=$out/survivors.txt

@@ -33,7 +33,7 @@ for canary in two_threads_race two_tasks_race; do
     echo "canary $canary: reported, as it must be"
 done
 
-# Every behaviour test, but for those that count allocations (ThreadSanitizer makes its own) or read the sources, and
+# Every behaviour test, except those that count allocations (ThreadSanitizer makes its own) or read the sources, and
 # those of timers and sockets: async-io's locks are std's.
 tests=(--lib)
 programs=3 # the unit tests of each crate

@@ -1,5 +1,6 @@
-//! No finding depends on absolute offsets: an object that begins with a few more bytes has the same findings, a few
-//! bytes further on. Long encoded text and rules without a literal are what could depend on them.
+//! No finding depends on absolute offsets: an object that begins with a few more bytes has the same
+//! findings, a few bytes further on. Long encoded text and rules without a literal are what could
+//! depend on them.
 
 mod support;
 
@@ -98,8 +99,8 @@ fn wrapped(digits: &str, width: usize) -> Vec<u8> {
     digits.as_bytes().chunks(width).flat_map(|line| [line, b"\n"].concat()).collect()
 }
 
-/// Finds the same in `text`, however far from the object's beginning and in whatever chunks, and gives back how many
-/// findings of `rule` there are.
+/// Finds the same in `text`, however far from the object's beginning and in whatever chunks, and
+/// gives back how many findings of `rule` there are.
 fn check(what: &str, text: &[u8], rule: &str, encoding: Encoding) -> usize {
     let detector = detector();
     let mut rng = XorShift64::new(99);
@@ -207,7 +208,8 @@ fn rules_without_a_literal() {
     }
 }
 
-/// A long word is covered with matches, one after the other. Where the first one begins says where all of them do.
+/// A long word is covered with matches, one after the other. Where the first one begins says where
+/// all of them do.
 #[test]
 fn matches_that_cover_a_text() {
     let mut rng = XorShift64::new(7);
@@ -220,8 +222,8 @@ fn matches_that_cover_a_text() {
     assert!(tiles > 900, "{tiles}");
 }
 
-/// Base64 in which no run of letters and digits begins: it is looked at from its 2,049th digit on, wherever a chunk
-/// begins.
+/// Base64 in which no run of letters and digits begins: it is looked at from its 2,049th digit on,
+/// wherever a chunk begins.
 #[test]
 fn long_base64_without_a_run() {
     let mut rng = XorShift64::new(11);
@@ -284,8 +286,8 @@ fn backslashes_in_a_row() {
     }
 }
 
-/// A span of UTF-16 begins and ends anywhere: what is in it from its first character on is found, and looking for the
-/// next span comes to an end.
+/// A span of UTF-16 begins and ends anywhere: what is in it from its first character on is found,
+/// and looking for the next span comes to an end.
 #[test]
 fn spans_of_utf16_between_zeros() {
     let words = format!("ABCDE123456789 {}", "more words follow it here ".repeat(10));

@@ -64,10 +64,10 @@ pub enum Enter<D> {
 /// - **Wait**, for example in a read or on a full channel. Meanwhile its worker and the worker's
 ///   device slot are busy, and the rest of the walk continues. A visitor must not wait for a later
 ///   call of its own walk: the call may be queued behind it.
-/// - **Spawn follow-up tasks**: in `files` with [`FileBatch::spawn`], and in `task` with its `spawn`
-///   argument. The walk ends only after they have run. (`file` and `enter_dir` cannot spawn; `file`
-///   passes a file on to `files` with [`Flow::Later`].) A visitor may start threads as well, but
-///   the walk does not wait for them.
+/// - **Spawn follow-up tasks**: in `files` with [`FileBatch::spawn`], and in `task` with its
+///   `spawn` argument. The walk ends only after they have run. (`file` and `enter_dir` cannot
+///   spawn; `file` passes a file on to `files` with [`Flow::Later`].) A visitor may start threads
+///   as well, but the walk does not wait for them.
 /// - **Stop the walk** with [`Flow::Quit`] or [`Enter::Quit`], or by cancelling the token passed to
 ///   [`Walk::cancel`](crate::Walk::cancel). Other workers may make a few more calls before they
 ///   notice. A stopped walk drops queued files and tasks, and does not call `leave_dir` for
@@ -91,8 +91,8 @@ pub trait Visitor: Send + 'static {
     /// Set it to `true` if the visitor reads files or computes for more than a few microseconds per
     /// call.
     ///
-    /// If it is `false`, the walk concludes from a moment without progress that its threads wait for
-    /// the disk, and lets [extra threads](crate::Walk::threads) join in.
+    /// If it is `false`, the walk concludes from a moment without progress that its threads wait
+    /// for the disk, and lets [extra threads](crate::Walk::threads) join in.
     const READS_FILES: bool = false;
 
     /// Visits a directory and decides whether the walk enters it.

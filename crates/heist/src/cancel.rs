@@ -4,14 +4,14 @@
 //! Tasks check [`CancelToken::is_cancelled`] where they can stop, futures await
 //! [`CancelToken::cancelled`]. Nothing is interrupted.
 //!
-//! Tokens form trees: a child is cancelled when it or any ancestor is, and cancelling a child leaves
-//! its parent and its siblings alone. A check looks at the ancestors; a cancellation is not pushed
-//! down to the children. So a parent does not know its children, and a million short-lived children
-//! need no list, no lock and no clean-up.
+//! Tokens form trees: a child is cancelled when it or any ancestor is, and cancelling a child
+//! leaves its parent and its siblings alone. A check looks at the ancestors; a cancellation is not
+//! pushed down to the children. So a parent does not know its children, and a million short-lived
+//! children need no list, no lock and no clean-up.
 //!
-//! *Watchers* are the exception: executors in which tasks wait for permits, and futures that await a
-//! cancellation. They sleep and check nothing, so they register with their token and with all of its
-//! ancestors, and `cancel` notifies them.
+//! *Watchers* are the exception: executors in which tasks wait for permits, and futures that await
+//! a cancellation. They sleep and check nothing, so they register with their token and with all of
+//! its ancestors, and `cancel` notifies them.
 //!
 //! Invariants:
 //! - A cancellation is forever: no flag is ever cleared.

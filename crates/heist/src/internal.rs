@@ -1,8 +1,8 @@
 //! The one door into heist's inside, for its sibling crates and for the checkers.
 //!
 //! `heist-runtime` and `heist-device` are built on hooks that no other crate should need; the model
-//! checkers, the simulator and the benchmarks run heist's protocols piece by piece. What they use is
-//! listed here, and nothing else leaves the crate except its documented API.
+//! checkers, the simulator and the benchmarks run heist's protocols piece by piece. What they use
+//! is listed here, and nothing else leaves the crate except its documented API.
 //!
 //! **None of this is stable.** Any of it may change in any release. The crates of this workspace
 //! always use the version of heist that they were released with.

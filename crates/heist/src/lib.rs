@@ -286,9 +286,10 @@ pub mod __internal;
 /// Giving way: how many operations a future may do in one poll, and how it asks for one more.
 ///
 /// A future whose socket always has data would never return `Pending`, and everything else on its
-/// worker would wait forever. So each poll has a budget of [`OPERATIONS_PER_POLL`](coop::OPERATIONS_PER_POLL)
-/// operations. Heist's own futures ask for each operation; a leaf future of yours asks with
-/// [`poll_proceed`](coop::poll_proceed), and a loop awaits [`consume_budget`](coop::consume_budget).
+/// worker would wait forever. So each poll has a budget of
+/// [`OPERATIONS_PER_POLL`](coop::OPERATIONS_PER_POLL) operations. Heist's own futures ask for each
+/// operation; a leaf future of yours asks with [`poll_proceed`](coop::poll_proceed), and a loop
+/// awaits [`consume_budget`](coop::consume_budget).
 pub mod coop {
     pub use crate::future::coop::{
         OPERATIONS_PER_POLL, consume_budget, has_budget_remaining, poll_proceed,

@@ -132,7 +132,7 @@ impl XorShift64 {
 /// The result is the upper half of `raw * n`, so the raw values fall into `n` intervals. Unless `n`
 /// is a power of two, the intervals cannot all hold the same number of raw values: without
 /// rejection, some results would come from one raw value more than others. For a small `n` this is
-/// hardly visible, but for an `n` of 3 * 2^(BITS-2) every third result would be twice as likely as
+/// hardly visible; with an `n` of 3 * 2^(BITS-2) every third result would be twice as likely as
 /// its neighbours. The lower half of the product is the position of a raw value in its interval.
 /// Rejecting those whose lower half is below `2^BITS % n` leaves exactly `floor(2^BITS / n)` in
 /// each.

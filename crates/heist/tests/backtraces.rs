@@ -1,7 +1,8 @@
-//! Proves that the backtrace of a panicking task names the function that panicked, and leaves out how the
-//! worker was started.
+//! Proves that the backtrace of a panicking task names the function that panicked, and leaves out
+//! how the worker was started.
 //!
-//! The panic hook writes to stderr, so the panic happens in a process of its own: this program, started again.
+//! The panic hook writes to stderr, so the panic happens in a process of its own: this program,
+//! started again.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(not(heist_tsan))]
 

@@ -1,5 +1,5 @@
-//! Proves that every error is `Send` and `Sync`, and so can become a boxed error of any kind. The test `tidy`
-//! requires that no error is left out.
+//! Proves that every error is `Send` and `Sync`, and so can become a boxed error of any kind. The
+//! test `tidy` requires that no error is left out.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 use heist::budget::BudgetError;

@@ -1,5 +1,5 @@
-//! Proves that `in_flight` counts the tasks and futures that were spawned and have not ended, wherever they
-//! wait; that it counts nothing else; and that it goes down to 0.
+//! Proves that `in_flight` counts the tasks and futures that were spawned and have not ended,
+//! wherever they wait; that it counts nothing else; and that it goes down to 0.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

@@ -1,5 +1,5 @@
-//! Budgets under loom: whatever makes a request fit wakes its waiter, no waiter is overtaken, nothing is
-//! granted twice or lost, and each holder sees what the one before it did.
+//! Budgets under loom: whatever makes a request fit wakes its waiter, no waiter is overtaken,
+//! nothing is granted twice or lost, and each holder sees what the one before it did.
 //!
 //! Loom's clock stands still, so a timeout of zero has always expired and any other never does.
 #![cfg(heist_loom)]
@@ -22,8 +22,8 @@ const GRANTED_TWICE: &str = "more is in use than there is";
 const OVERTAKEN: &str = "a waiter was overtaken";
 const LOST: &str = "not everything came back";
 
-/// A budget that has been used up once. Setting a new high-water mark takes the lock, which is not what
-/// these models are about.
+/// A budget that has been used up once. Setting a new high-water mark takes the lock, which is not
+/// what these models are about.
 fn budget(total: u64) -> CountBudget {
     let budget = CountBudget::new(total).unwrap();
     drop(budget.try_acquire(total).unwrap());
@@ -131,8 +131,8 @@ fn a_release_against_a_try() {
     });
 }
 
-/// A release that finds a waiter takes the lock; a thread that acquires when no waiter is left does not.
-/// It still sees what the holder did.
+/// A release that finds a waiter takes the lock; a thread that acquires when no waiter is left does
+/// not. It still sees what the holder did.
 #[test]
 fn a_release_under_the_lock_against_a_try() {
     check(Size::Medium, || {
@@ -229,8 +229,8 @@ fn a_dropped_future_against_a_hand_over() {
     check(Size::Small, drop_against_hand_over);
 }
 
-/// One of two permits is free, and the first waiter wants both. When it gives up, the second one gets the
-/// free permit.
+/// One of two permits is free, and the first waiter wants both. When it gives up, the second one
+/// gets the free permit.
 fn give_up_against_the_one_behind() {
     let budget = budget(2);
     let permit = budget.try_acquire(1).unwrap();
@@ -296,7 +296,8 @@ fn a_timeout_against_a_hand_over() {
     });
 }
 
-/// One of two permits is free, and a waiter wants both: until it has them, no other thread gets any.
+/// One of two permits is free, and a waiter wants both: until it has them, no other thread gets
+/// any.
 fn try_against_release() {
     let budget = budget(2);
     let permit = budget.try_acquire(1).unwrap();
@@ -354,8 +355,8 @@ fn a_callback_against_a_release() {
     });
 }
 
-/// Two threads release to two callbacks, each of which releases to the next. A thread that finds another
-/// one calling leaves its callbacks to that one, which must not miss them.
+/// Two threads release to two callbacks, each of which releases to the next. A thread that finds
+/// another one calling leaves its callbacks to that one, which must not miss them.
 #[test]
 fn callbacks_that_release_against_two_releases() {
     check(Size::Medium, || {
@@ -406,7 +407,8 @@ fn a_lowered_total_against_a_release() {
     });
 }
 
-/// A waiter that wants more than the new total is refused, whether it waits before or after the change.
+/// A waiter that wants more than the new total is refused, whether it waits before or after the
+/// change.
 #[test]
 fn a_lowered_total_against_an_acquire() {
     check(Size::Small, || {

@@ -1,5 +1,5 @@
-//! The whole pool under loom: the real workers, worker loop and shared state, over queues with the real
-//! publication order.
+//! The whole pool under loom: the real workers, worker loop and shared state, over queues with the
+//! real publication order.
 //!
 //! `Size` says how far each model is explored, and when.
 #![cfg(heist_loom)]
@@ -64,7 +64,8 @@ fn join_on_an_idle_pool() {
     });
 }
 
-/// Two threads close a pool at once. Only the first one checks for the end, and the workers still leave.
+/// Two threads close a pool at once. Only the first one checks for the end, and the workers still
+/// leave.
 #[test]
 fn two_closes_of_an_idle_pool() {
     check(Size::Medium, || {
@@ -149,8 +150,8 @@ fn a_moved_batch_against_a_parking_worker() {
     check(Size::Medium, a_batch_needs_two_workers);
 }
 
-/// A task panics while another is spawned and, perhaps, the pool is joined: the pool ends, and the second
-/// task is run, dropped or refused, but not lost.
+/// A task panics while another is spawned and, perhaps, the pool is joined: the pool ends, and the
+/// second task is run, dropped or refused, but not lost.
 fn panic_while_spawning(joined: bool) {
     let dropped = Tally::default();
     let (shared, threads) = start_tasks(&config(1), |task: Payload, _| {
@@ -236,8 +237,8 @@ fn start_tasks<T: Send + 'static>(
     })
 }
 
-/// A worker keeps a permit between its tasks, and a task waits for that permit. With `gives_back`, the
-/// worker gives it back before it parks; otherwise the parked worker keeps it.
+/// A worker keeps a permit between its tasks, and a task waits for that permit. With `gives_back`,
+/// the worker gives it back before it parks; otherwise the parked worker keeps it.
 fn a_permit_kept_between_tasks(gives_back: bool) {
     /// `None`: take the permit and keep it.
     type Task = Option<Kept<Result<CountPermit, AcquireError>>>;

@@ -1,5 +1,5 @@
-//! Futures on the pool under loom: the real workers, scheduling, counting and live set, over a modelled raw
-//! task.
+//! Futures on the pool under loom: the real workers, scheduling, counting and live set, over a
+//! modelled raw task.
 //!
 //! `Size` says how far each model is explored, and when. `loom_slot` has the models of two workers.
 #![cfg(heist_loom)]
@@ -39,8 +39,8 @@ fn a_wake_against_a_parking_worker() {
     check(Size::Medium, wake_against_park);
 }
 
-/// Two threads wake one future, which waits for both. A wake-up comes before a poll, during it, at its
-/// end, or while the other wake-up has queued the future.
+/// Two threads wake one future, which waits for both. A wake-up comes before a poll, during it, at
+/// its end, or while the other wake-up has queued the future.
 fn two_wakes_against_polls() {
     let (events, ended) = ([Event::new(), Event::new()], Tally::default());
     let (shared, (), threads) = start_futures(&config(1), |pool| {
@@ -67,8 +67,8 @@ fn two_wakes_against_the_end_of_a_poll() {
 
 const LOST: &str = "woken, but not polled with what the waker wrote";
 
-/// A queued future is woken while its poll begins. Either it is queued again, or this poll sees what was
-/// written before the wake-up, although only the wake-up orders the two.
+/// A queued future is woken while its poll begins. Either it is queued again, or this poll sees
+/// what was written before the wake-up, although only the wake-up orders the two.
 fn wake_against_the_begin_of_a_poll() {
     let (written, again) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
     let (read, keep) = (Arc::clone(&written), Arc::clone(&again));
@@ -100,7 +100,8 @@ fn a_wake_against_the_begin_of_a_poll() {
     check(Size::Small, wake_against_the_begin_of_a_poll);
 }
 
-/// A pool is closed while a future waits: wake-ups are not refused, and `join` waits for the future.
+/// A pool is closed while a future waits: wake-ups are not refused, and `join` waits for the
+/// future.
 fn wake_against_close() {
     let (event, ended) = (Event::new(), Tally::default());
     let (shared, (), threads) = start_futures(&config(1), |pool| {
@@ -125,8 +126,8 @@ fn a_wake_against_a_close() {
 
 const REFUSED: &str = "a future of the pool was refused";
 
-/// A future spawns a task through a handle while the pool is closed: the task is never refused, and the
-/// workers leave after it has run.
+/// A future spawns a task through a handle while the pool is closed: the task is never refused, and
+/// the workers leave after it has run.
 fn spawn_by_a_future_against_close(workers: usize) {
     let ran = Tally::default();
     let prepare = |pool: &ExecutorHandle<()>| {
@@ -222,8 +223,8 @@ fn an_abort_against_a_poll() {
     check(Size::Medium, abort_against_poll);
 }
 
-/// A future of the pool ends on a thread that is not a worker while the pool is joined: it is dropped
-/// there, or polled there.
+/// A future of the pool ends on a thread that is not a worker while the pool is joined: it is
+/// dropped there, or polled there.
 fn end_outside_against_join(end: fn(Runnable)) {
     let (shared, (), threads) = start_futures(&config(1), |_pool| ());
     let dropped = Tally::default();
@@ -270,8 +271,8 @@ fn stop_against_waiting(config: &ExecutorConfig, stop: impl FnOnce(&PoolShared<(
     assert!(matches!(block_on(handle), Err(JoinError::Stopped)));
 }
 
-/// A pool is stopped while a future that has waited before is woken and waits again. The stop may find it
-/// queued and do nothing, just after its worker has decided to poll it.
+/// A pool is stopped while a future that has waited before is woken and waits again. The stop may
+/// find it queued and do nothing, just after its worker has decided to poll it.
 fn shutdown_against_going_on_waiting() {
     let (event, dropped) = (Event::new(), Tally::default());
     let (shared, (), threads) = start_futures(&config(1), |pool| {

@@ -1,7 +1,9 @@
-//! The idle protocol under loom: the real [`Idle`], real queues, and workers that take one task each.
+//! The idle protocol under loom: the real [`Idle`], real queues, and workers that take one task
+//! each.
 //!
-//! Every model has one task for each worker, and a worker that has a task never takes another. So each
-//! worker must get one; a task that waits while a worker sleeps is a deadlock, which loom reports.
+//! Every model has one task for each worker, and a worker that has a task never takes another. So
+//! each worker must get one; a task that waits while a worker sleeps is a deadlock, which loom
+//! reports.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -95,8 +97,8 @@ fn a_push_against_a_park_with_two_workers() {
     check(Size::Medium, push_against_park_with_two_workers);
 }
 
-/// This thread searches already, so the worker is refused and no worker is woken. Then this thread leaves
-/// with a task.
+/// This thread searches already, so the worker is refused and no worker is woken. Then this thread
+/// leaves with a task.
 fn searcher_leaves_while_another_is_refused() {
     let (pool, mut parkers, queues) = Pool::new(2, 1);
     assert!(pool.idle.try_start_searching());
@@ -155,8 +157,8 @@ fn bites_counted_before_the_bit_is_cleared() {
     must_fail(Plant::CountBeforeClear, 3, DEADLOCK, wake_against_wake);
 }
 
-/// Two searchers find work. The first moves a second task into its own queue and leaves without a fence.
-/// The last one must see that task, or the third worker sleeps beside it.
+/// Two searchers find work. The first moves a second task into its own queue and leaves without a
+/// fence. The last one must see that task, or the third worker sleeps beside it.
 fn batch_of_a_searcher_that_is_not_the_last() {
     // Half of the pool may search.
     let (pool, mut parkers, queues) = Pool::new(4, 1);

@@ -43,8 +43,8 @@ fn two_spawns_are_both_counted() {
     });
 }
 
-/// A worker runs the only task and goes quiet while the pool is closed: the worker or the closer finds it
-/// done.
+/// A worker runs the only task and goes quiet while the pool is closed: the worker or the closer
+/// finds it done.
 #[test]
 fn a_completion_against_a_join() {
     check(Size::Small, || {
@@ -73,8 +73,8 @@ fn a_completion_against_a_join() {
     });
 }
 
-/// A spawn, a completion and a close at once. The worker may or may not see the second task in time; but
-/// *done* must be found only after all accepted tasks have ended.
+/// A spawn, a completion and a close at once. The worker may or may not see the second task in
+/// time; but *done* must be found only after all accepted tasks have ended.
 #[test]
 fn a_spawn_a_completion_and_a_close() {
     check(Size::Small, || {

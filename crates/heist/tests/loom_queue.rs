@@ -1,5 +1,5 @@
-//! Gated queues under loom: the real queue, gate and pool. One worker, and one or two threads that push,
-//! close or wait beside it.
+//! Gated queues under loom: the real queue, gate and pool. One worker, and one or two threads that
+//! push, close or wait beside it.
 //!
 //! `Size` says how far each model is explored, and when.
 #![cfg(heist_loom)]
@@ -30,7 +30,8 @@ fn queue_of_turns(
     queue
 }
 
-/// Two producers. The second pushes while the worker may be about to park, or in the middle of a turn.
+/// Two producers. The second pushes while the worker may be about to park, or in the middle of a
+/// turn.
 fn two_producers() {
     let consumed = Tally::default();
     let count = consumed.clone();
@@ -323,7 +324,8 @@ fn a_thread_that_waits_for_room_against_the_consumer() {
     });
 }
 
-/// Making the task panics: the counted task ends on the producer's thread, perhaps as the last of all.
+/// Making the task panics: the counted task ends on the producer's thread, perhaps as the last of
+/// all.
 fn an_end_outside() {
     let (shared, queue, threads) = start_prepared(
         &isolating(),
@@ -351,6 +353,6 @@ fn an_end_outside_against_the_last_quiet_worker() {
 }
 
 #[test]
-fn bites_an_end_outside_that_nobody_looks_at() {
+fn bites_an_end_outside_that_is_not_checked() {
     must_fail(Plant::EndOutsideUnchecked, 2, DEADLOCK, an_end_outside);
 }

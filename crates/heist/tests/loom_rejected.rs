@@ -1,8 +1,8 @@
 //! The rejected ways to detect termination. Each fails the check that the shipping one passes.
 //!
-//! There are two workers. The first runs a root task, which spawns two children, one before and one after
-//! some work. The other one steals what it can. A worker that finds *done* leaves. It must not find it before
-//! all three tasks have ended, and one of them must find it at the end.
+//! There are two workers. The first runs a root task, which spawns two children, one before and one
+//! after some work. The other one steals what it can. A worker that finds *done* leaves. It must
+//! not find it before all three tasks have ended, and one of them must find it at the end.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -18,8 +18,8 @@ const TASKS: usize = 3;
 
 #[derive(Clone, Copy)]
 enum Scheme {
-    /// Each worker adds its signed delta (produced minus consumed) to one counter when it runs out of work.
-    /// Done when the counter is 0 and the queues look empty.
+    /// Each worker adds its signed delta (produced minus consumed) to one counter when it runs out
+    /// of work. Done when the counter is 0 and the queues look empty.
     BatchedDeltaWhenIdle,
     /// Each worker adds its signed delta when it exceeds a threshold. Done as above.
     BatchedDeltaBeyond(i64),

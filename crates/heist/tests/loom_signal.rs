@@ -1,9 +1,10 @@
-//! Signals and gates under loom: the real waker and gates, over queues that order nothing by themselves.
+//! Signals and gates under loom: the real waker and gates, over queues that order nothing by
+//! themselves.
 //!
-//! An item is a flag that its producer sets with a Release store and the consumer reads with an Acquire
-//! load. There is no lock and no read-modify-write: a queue with either would hide what the gate must do. At
-//! the end of each model, after all threads have ended, everything that is announced is consumed; an item
-//! that is left then is stranded forever.
+//! An item is a flag that its producer sets with a Release store and the consumer reads with an
+//! Acquire load. There is no lock and no read-modify-write: a queue with either would hide what the
+//! gate must do. At the end of each model, after all threads have ended, everything that is
+//! announced is consumed; an item that is left then is stranded forever.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -49,7 +50,8 @@ impl Slot {
 struct Gated {
     gate: SignalGate,
     slots: Vec<Slot>,
-    /// The consumer's side of the queue. Loom checks that each consumer sees what the one before did to it.
+    /// The consumer's side of the queue. Loom checks that each consumer sees what the one before
+    /// did to it.
     inside: loom::cell::UnsafeCell<()>,
 }
 
@@ -217,8 +219,8 @@ fn bites_a_finish_that_hands_nothing_over() {
     must_fail(Plant::FinishHandsNothingOver, 2, "Causality violation", two_consumers_of_one_queue);
 }
 
-/// A consumer gives its queue back with more to do, and takes it again. `otherwise` handles the case that
-/// it cannot, although no other consumer could have begun.
+/// A consumer gives its queue back with more to do, and takes it again. `otherwise` handles the
+/// case that it cannot, although no other consumer could have begun.
 fn finish_and_schedule(otherwise: fn()) {
     let queues = Queues::new(1, 2);
     queues.produce(0, 0);
@@ -248,10 +250,10 @@ fn a_finish_and_schedule_against_a_schedule() {
     check(Size::Small, || finish_and_schedule(|| unreachable!("no other consumer begins")));
 }
 
-/// A plain store beside read-modify-writes also makes loom report a failure that cannot happen: it lets the
-/// consumer's own next exchange see the producer's update, which came before the store. This model skips
-/// such runs. What is left is the real failure: the consumer begins again, reads what it stored itself, and
-/// has never synchronised with the producer, whose item it misses.
+/// A plain store beside read-modify-writes also makes loom report a failure that cannot happen: it
+/// lets the consumer's own next exchange see the producer's update, which came before the store.
+/// This model skips such runs. What is left is the real failure: the consumer begins again, reads
+/// what it stored itself, and has never synchronised with the producer, whose item it misses.
 #[test]
 fn bites_a_finish_and_schedule_that_stores() {
     must_fail(Plant::FinishAndScheduleStores, 2, STRANDED, || finish_and_schedule(|| {}));
@@ -314,7 +316,7 @@ fn gate_is_seen_scheduled() {
 }
 
 #[test]
-fn whoever_takes_a_bit_sees_its_gate_scheduled() {
+fn a_taken_bit_shows_its_gate_scheduled() {
     check(Size::Small, gate_is_seen_scheduled);
 }
 
@@ -323,8 +325,9 @@ fn bites_bits_that_order_nothing() {
     must_fail(Plant::SignalBitsRelaxed, 2, "looks idle", gate_is_seen_scheduled);
 }
 
-/// The consumer is fast: it takes the bit before the producer has marked the signal, so that the mark comes
-/// late and the signal is empty. The next producer of that signal must still wake a consumer.
+/// The consumer is fast: it takes the bit before the producer has marked the signal, so that the
+/// mark comes late and the signal is empty. The next producer of that signal must still wake a
+/// consumer.
 fn a_mark_comes_late() {
     let queues = Queues::new(3, 1);
     queues.produce(0, 0);
@@ -367,8 +370,8 @@ fn two_consumers_against_a_producer() {
     check(Size::Medium, two_consumers_and_a_producer);
 }
 
-/// The same with two signals: a consumer with the permit of one may empty the other, and each permit must go with
-/// exactly one mark.
+/// The same with two signals: a consumer with the permit of one may empty the other, and each
+/// permit must go with exactly one mark.
 fn two_consumers_of_two_signals() {
     let queues = Queues::at(&[0, 1, 64], 1);
     queues.produce(0, 0);
@@ -469,8 +472,8 @@ fn bites_a_sleeper_whose_finish_forgets_the_summary() {
     must_fail(Plant::FinishForgetsSummary, 2, DEADLOCK, sleeper_and_two_items);
 }
 
-/// Two sleeping consumers, and two queues that one producer announces one after the other: no consumer keeps
-/// sleeping beside a ready queue.
+/// Two sleeping consumers, and two queues that one producer announces one after the other: no
+/// consumer keeps sleeping beside a ready queue.
 fn two_sleepers_and_two_queues() {
     let queues = Queues::new(2, 1);
     let first = spawn(&queues, |queues| consume_until(queues, 1));

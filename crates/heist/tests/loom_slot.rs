@@ -1,6 +1,8 @@
-//! Futures between two workers under loom: the LIFO slot, the queue behind it, thieves, and the count.
+//! Futures between two workers under loom: the LIFO slot, the queue behind it, thieves, and the
+//! count.
 //!
-//! `Size` says how far each model is explored, and when. `loom_futures` has the models of one worker.
+//! `Size` says how far each model is explored, and when. `loom_futures` has the models of one
+//! worker.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -14,8 +16,8 @@ use loom_support::{DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail};
 
 const UNSEEN: &str = "a thief has the task, but does not see what was written before it";
 
-/// A worker fills its LIFO slot, displaces the task by another and takes what is left, while a thief
-/// steals. Each task goes to one of the two, with everything that was written before it.
+/// A worker fills its LIFO slot, displaces the task by another and takes what is left, while a
+/// thief steals. Each task goes to one of the two, with everything that was written before it.
 fn slot_against_thief() {
     let slot = Arc::new(LifoSlot::new());
     // Written by the owner before it passes a task on; only the LIFO slot orders it.
@@ -56,8 +58,8 @@ fn spawn(pool: &Pool, future: impl Future<Output = ()> + Send + 'static) {
     pool.spawn_future(future).unwrap().detach();
 }
 
-/// A future wakes waiting futures one after the other, and then waits for the first of them: the other
-/// worker must be awake to take it.
+/// A future wakes waiting futures one after the other, and then waits for the first of them: the
+/// other worker must be awake to take it.
 fn wake_and_wait(config: &ExecutorConfig, woken: usize) {
     let polls = Tally::default();
     let shared = run_with_late_worker(config, |pool, other_worker| {

@@ -13,8 +13,8 @@ use loom_support::{Size, Tally, check, explore, must_fail};
 const EARLY: &str = "done before every task had ended";
 const NEVER: &str = "every task has ended, and no thread found it done";
 
-/// Two workers, both quiet; one task is accepted and waits. It spawns a child that the other worker may
-/// steal. Meanwhile the pool is closed.
+/// Two workers, both quiet; one task is accepted and waits. It spawns a child that the other worker
+/// may steal. Meanwhile the pool is closed.
 struct Pool {
     child: Child,
     intake: Intake,

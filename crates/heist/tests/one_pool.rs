@@ -1,7 +1,7 @@
-//! Proves that typed tasks, futures and gated queues can share one executor. Random programs, in which each
-//! kind spawns every other, run with wake-ups from foreign threads. Each piece of work runs once and is counted
-//! once, nothing is lost, `join` returns when all have ended, and the metrics agree. In a stopped pool, each
-//! piece is run or dropped.
+//! Proves that typed tasks, futures and gated queues can share one executor. Random programs, in
+//! which each kind spawns every other, run with wake-ups from foreign threads. Each piece of work
+//! runs once and is counted once, nothing is lost, `join` returns when all have ended, and the
+//! metrics agree. In a stopped pool, each piece is run or dropped.
 //!
 //! `HEIST_ONE_POOL_SEED` repeats a program, with the same number of workers and the same end.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
@@ -65,7 +65,8 @@ struct Node {
     seed: u64,
 }
 
-/// A tree of work, with node 0 as its root. It is made in advance, so that the expected result is known.
+/// A tree of work, with node 0 as its root. It is made in advance, so that the expected result is
+/// known.
 struct Program {
     nodes: Vec<Node>,
 }
@@ -101,8 +102,8 @@ impl Program {
     }
 }
 
-/// Foreign threads with which futures leave their wakers. The threads wake them in any order, and now and
-/// then without a reason.
+/// Foreign threads with which futures leave their wakers. The threads wake them in any order, and
+/// now and then without a reason.
 #[derive(Default)]
 struct Station {
     wanted: Mutex<Wanted>,
@@ -463,7 +464,8 @@ impl Play {
         }
     }
 
-    /// Waits for the end of everything. Returns the metrics, and how many turns the queues have had.
+    /// Waits for the end of everything. Returns the metrics, and how many turns the queues have
+    /// had.
     fn join(self) -> (MetricsSnapshot, Vec<QueueStats>) {
         let metrics = self.executor.join();
         self.doors.world.station.close();

@@ -1,10 +1,10 @@
-//! Proves that on one executor no kind of work starves another. Beside an endless *supply* of typed tasks,
-//! futures or queue items, *the one*, a piece of another kind that is queued again and again, gets its turn
-//! soon each time.
+//! Proves that on one executor no kind of work starves another. Beside an endless *supply* of typed
+//! tasks, futures or queue items, *the one*, a piece of another kind that is queued again and
+//! again, gets its turn soon each time.
 //!
-//! There is one worker: with several, an idle one would help out and hide the starvation. Time is counted in
-//! pieces of the supply that go first, so a slow machine does not matter. No supply lasts longer than some
-//! seconds.
+//! There is one worker: with several, an idle one would help out and hide the starvation. Time is
+//! counted in pieces of the supply that go first, so a slow machine does not matter. No supply
+//! lasts longer than some seconds.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -27,7 +27,8 @@ const TURNS: usize = 200;
 /// The number of pieces in supplies that consist of many.
 const AT_A_TIME: usize = 32;
 
-/// How much of the supply may go first: some batches, each of at most 64. (The most that was seen is 64.)
+/// How much of the supply may go first: some batches, each of at most 64. (The most that was seen
+/// is 64.)
 const FAIR: u64 = 256;
 
 /// If the supply lasts this long, the one was starved. Usually it ends after some milliseconds.
@@ -374,7 +375,8 @@ fn waits(supply: Supply, one: One) -> Vec<u64> {
         "{one:?} starved beside {supply:?}: it had {} turns while {supplied} pieces of that were run",
         waits.len()
     );
-    // The first time it came from this thread, which may have been kept from running just before that.
+    // The first time it came from this thread, which may have been kept from running just before
+    // that.
     waits.remove(0);
     waits.sort_unstable();
     waits

@@ -1,9 +1,10 @@
-//! Whole executors under shuttle: real `Executor`s and `run`s, with more workers, producers and tasks than
-//! loom can handle, under two random schedulers with fixed seeds. Every scenario ends, or shuttle reports a
-//! deadlock.
+//! Whole executors under shuttle: real `Executor`s and `run`s, with more workers, producers and
+//! tasks than loom can handle, under two random schedulers with fixed seeds. Every scenario ends,
+//! or shuttle reports a deadlock.
 //!
-//! Shuttle is sequentially consistent, so it cannot find missing fences and missing Releases (the tests
-//! `is_blind_to_*` show that); loom does. Its timed waits never time out; the behaviour tests cover those.
+//! Shuttle is sequentially consistent, so it cannot find missing fences and missing Releases (the
+//! tests `is_blind_to_*` show that); loom does. Its timed waits never time out; the behaviour tests
+//! cover those.
 #![cfg(heist_shuttle)]
 
 mod shuttle_support;
@@ -316,8 +317,8 @@ const EARLY: &str = "a worker left before every task had ended";
 /// Many, so that there are many moments between a push and its count.
 const CHILDREN: usize = 6;
 
-/// A worker's scratch. It is dropped when the worker leaves, which must not happen before every task has
-/// ended.
+/// A worker's scratch. It is dropped when the worker leaves, which must not happen before every
+/// task has ended.
 struct Leaving {
     ended: Tally,
     early: Tally,

@@ -1,6 +1,6 @@
-//! Proves that an executor that is being joined still accepts what its own tasks and futures spawn through a
-//! handle, and runs it before `join` returns; that it accepts nothing from other threads then; and that a
-//! stopped executor refuses both.
+//! Proves that an executor that is being joined still accepts what its own tasks and futures spawn
+//! through a handle, and runs it before `join` returns; that it accepts nothing from other threads
+//! then; and that a stopped executor refuses both.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

@@ -1,5 +1,6 @@
-//! Data races that are here on purpose: `ci/tsan.sh` runs them first and requires that ThreadSanitizer reports each.
-//! A sanitizer that is not linked in, or suppressions that are too wide, would let them pass.
+//! Data races that are here on purpose: `ci/tsan.sh` runs them first and requires that
+//! ThreadSanitizer reports each. A sanitizer that is not linked in, or suppressions that are too
+//! wide, would let them pass.
 #![cfg(heist_tsan)]
 
 use heist::{ExecutorConfig, WorkerCtx};
@@ -11,8 +12,8 @@ use std::time::Duration;
 /// A counter that is shared without any order.
 struct Racy(UnsafeCell<u64>);
 
-// SAFETY: deliberately wrong. Two threads write the value at once, which is the race that must be reported; a `u64`
-// that is torn or stale harms nobody, and nothing is decided by it.
+// SAFETY: deliberately wrong. Two threads write the value at once, which is the race that must be
+// reported; a `u64` that is torn or stale does no harm, because nothing depends on it.
 unsafe impl Sync for Racy {}
 
 impl Racy {

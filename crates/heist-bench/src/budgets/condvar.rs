@@ -34,9 +34,9 @@ impl Drop for CondvarPermit {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.available += 1;
-        let somebody_waits = state.waiting > 0;
+        let has_waiters = state.waiting > 0;
         drop(state);
-        if somebody_waits {
+        if has_waiters {
             self.0.changed.notify_one();
         }
     }

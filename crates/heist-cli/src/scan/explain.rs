@@ -183,7 +183,8 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Returns the path that the rules see: the part below an absolute PATH, or the whole relative path.
+/// Returns the path that the rules see: the part below an absolute PATH, or the whole relative
+/// path.
 fn path_for_rules(file: &Path, roots: &[PathBuf]) -> PathBuf {
     if file.has_root() {
         let below = roots.iter().find_map(|root| file.strip_prefix(root).ok());

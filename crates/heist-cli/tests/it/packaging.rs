@@ -69,8 +69,8 @@ fn the_readme_names_only_options_that_exist() {
     let to = workspace.find("## The libraries").expect("the section after them");
     let of_tool = &workspace[from..to];
     assert!(of_tool.contains("--baseline") && of_tool.contains("--by-extension"), "both commands");
-    let guides =
-        include_str!("../../../../docs/scan.md").to_owned() + include_str!("../../../../docs/du.md");
+    let guides = include_str!("../../../../docs/scan.md").to_owned()
+        + include_str!("../../../../docs/du.md");
     let readme = include_str!("../../README.md").to_owned() + &guides + of_tool;
     let help = |command: &str| String::from_utf8(heist(&[command, "--help"]).stdout).expect("text");
     // The end of the help names the opposites of flags.

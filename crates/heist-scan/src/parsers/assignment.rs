@@ -1,5 +1,5 @@
-//! Assignments: a key, an operator and a value, in the notations of source code, JSON, YAML, TOML, INI, `.env`, shells,
-//! XML, HTTP headers, command lines and function calls.
+//! Assignments: a key, an operator and a value, in the notations of source code, JSON, YAML, TOML,
+//! INI, `.env`, shells, XML, HTTP headers, command lines and function calls.
 //!
 //! One function decides, `operator::key_before`: given where a value begins, it returns the key
 //! that the value belongs to. Both directions use it: [`from_value`] walks left to where the value

@@ -1,4 +1,5 @@
-//! Connection strings: how to reach a database, a queue or a storage account, with a password or a key.
+//! Connection strings: how to reach a database, a queue or a storage account, with a password or a
+//! key.
 //!
 //! | form | the secret |
 //! |---|---|

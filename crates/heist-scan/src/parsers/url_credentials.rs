@@ -1,5 +1,5 @@
-//! Credentials in URLs: `scheme://user:password@host` and `https://token@host`. The secret is the password or the
-//! token.
+//! Credentials in URLs: `scheme://user:password@host` and `https://token@host`. The secret is the
+//! password or the token.
 //!
 //! The parser of connection strings handles URLs of databases and queues, so that each place has
 //! one finding.

@@ -214,8 +214,8 @@ impl<D, I, T> Scan<D, I, T> {
     /// [workers](Self::workers), some workers therefore have nothing to do.
     ///
     /// Does not affect a source that maps its files
-    /// ([`IoModel::MmapImplicit`](heist_device::IoModel::MmapImplicit)), which takes slots of its devices
-    /// instead, nor a tree, where each worker reads one file at a time.
+    /// ([`IoModel::MmapImplicit`](heist_device::IoModel::MmapImplicit)), which takes slots of its
+    /// devices instead, nor a tree, where each worker reads one file at a time.
     pub fn max_reads(mut self, max_reads: usize) -> Self {
         self.settings.max_reads = max_reads.max(1);
         self

@@ -37,7 +37,8 @@ impl Allow {
         }
     }
 
-    /// Returns `true` if the list allows everything in an object with this path, so that a scan need not open it.
+    /// Returns `true` if the list allows everything in an object with this path, so that a scan
+    /// need not open it.
     pub(crate) fn has_path_alone(&self, path: &Path) -> bool {
         let alone = self.condition == Condition::Any
             || self.regexes.is_empty() && self.stopwords.is_empty();

@@ -14,8 +14,9 @@
 //! | `explain` | the judgement of a line, step by step |
 //! | `pattern`, `rule`, `allow` | a rule and its allowlists, with expressions that are compiled when needed |
 //!
-//! **Invariant: whether a rule matches depends on the bytes of a bounded window around a position, and on nothing
-//! else.** So the same is found for every chunk size, every split and every prefilter.
+//! **Invariant: whether a rule matches depends on the bytes of a bounded window around a position,
+//! and on nothing else.** So the same is found for every chunk size, every split and every
+//! prefilter.
 
 mod allow;
 mod anchors;

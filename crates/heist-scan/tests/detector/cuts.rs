@@ -1,4 +1,5 @@
-//! Objects to cut: secrets of all rules in examples of all kinds, encoded or not, between text that is none.
+//! Objects to cut: secrets of all rules in examples of all kinds, encoded or not, between text that
+//! is none.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -1,4 +1,5 @@
-//! Every rule's examples are found, its counter-examples are not, and a thousand random secrets of each are found.
+//! Every rule's examples are found, its counter-examples are not, and a thousand random secrets of
+//! each are found.
 
 use super::all_matches;
 use heist::rng::XorShift64;

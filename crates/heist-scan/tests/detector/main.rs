@@ -1,5 +1,5 @@
-//! The detector with its built-in rules: the same whatever the cuts and the prefilter, every example found, no
-//! counter-example.
+//! The detector with its built-in rules: the same whatever the cuts and the prefilter, every
+//! example found, no counter-example.
 
 mod cuts;
 mod equality;

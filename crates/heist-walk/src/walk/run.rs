@@ -1,8 +1,8 @@
 //! A running walk: the executor that runs the engine's tasks, its workers, and the device slots
 //! they hold.
 //!
-//! A worker holds a device slot of the disk that its tasks are on ([`heist_device::DeviceSlots`]), so a
-//! disk that does not answer blocks only its share of the workers. The device slot covers
+//! A worker holds a device slot of the disk that its tasks are on ([`heist_device::DeviceSlots`]),
+//! so a disk that does not answer blocks only its share of the workers. The device slot covers
 //! everything that a task does on the disk: looking up names, listing directories, reading
 //! metadata, and reading files in the visitor. The worker keeps it after the task, because its next
 //! task is usually on the same disk.

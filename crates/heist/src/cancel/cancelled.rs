@@ -1,7 +1,7 @@
 //! The future that completes when a token is cancelled.
 //!
-//! Invariant: a future that has returned `Pending` is registered with its token and all ancestors, until
-//! it completes or is dropped.
+//! Invariant: a future that has returned `Pending` is registered with its token and all ancestors,
+//! until it completes or is dropped.
 
 use super::{CancelToken, Watcher};
 use crate::sync::{Arc, Mutex};

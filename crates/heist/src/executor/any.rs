@@ -18,7 +18,8 @@ pub(crate) trait AnyExecutor: Send + Sync {
     /// Returns `true` if the calling thread runs a task of this executor.
     fn is_inside(&self) -> bool;
 
-    /// Returns what decides whether the pool accepts work from outside, for callers that check often.
+    /// Returns what decides whether the pool accepts work from outside, for callers that check
+    /// often.
     fn doors(&self) -> (Arc<Intake>, CancelToken);
 
     /// Returns `true` if the pool drops queued work instead of running it.
@@ -75,9 +76,10 @@ impl<T> PoolShared<T> {
     /// Returns `true` if the calling thread runs a task of this pool. What such a thread spawns is
     /// never refused: the pool cannot end meanwhile.
     pub(crate) fn is_inside(&self) -> bool {
-        // A quiet worker may also run the caller's code (a trace hook), but then nothing keeps the pool
-        // from being found done. What a worker holds to the end (its scratch, the caller's closures) is
-        // dropped after the end. A blocking call is counted, so the pool cannot end before it.
+        // A quiet worker may also run the caller's code (a trace hook), but then nothing keeps the
+        // pool from being found done. What a worker holds to the end (its scratch, the caller's
+        // closures) is dropped after the end. A blocking call is counted, so the pool cannot end
+        // before it.
         let inside =
             worker_id::is_busy_worker_of(self.pool()) || worker_id::is_in_call_of(self.pool());
         inside && !self.termination.is_done()

@@ -9,8 +9,8 @@ pub trait Attached: Send + Sync {
     /// that stops the pool calls this once, without holding a lock.
     fn pool_stopped(&self);
 
-    /// All of the pool's work has ended, and no more will come. Called at least once, without a lock
-    /// held, and perhaps without a stop before it.
+    /// All of the pool's work has ended, and no more will come. Called at least once, without a
+    /// lock held, and perhaps without a stop before it.
     fn pool_done(&self);
 
     /// Adds its own metrics to those of the pool.

@@ -133,10 +133,10 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
     /// Starts an executor whose workers call `before_park` with their scratch each time before they
     /// sleep.
     ///
-    /// This is for a scratch that keeps something while its worker is busy, which others may be waiting
-    /// for: a device slot, or a buffer of a pool. If returning it makes other work runnable, that work
-    /// runs: the worker searches once more before it sleeps. A panic in `before_park` counts as a
-    /// task's panic.
+    /// This is for a scratch that keeps something while its worker is busy, which others may be
+    /// waiting for: a device slot, or a buffer of a pool. If returning it makes other work
+    /// runnable, that work runs: the worker searches once more before it sleeps. A panic in
+    /// `before_park` counts as a task's panic.
     ///
     /// ```
     /// use heist::{CountBudget, CountPermit, Executor};
@@ -206,8 +206,8 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
 }
 
 impl<H: Tracer> ExecutorBuilder<Infallible, H> {
-    /// Starts an executor without typed tasks. `scratch_init` makes a worker's scratch from a handle to
-    /// the executor.
+    /// Starts an executor without typed tasks. `scratch_init` makes a worker's scratch from a
+    /// handle to the executor.
     pub(crate) fn build_for_futures<S: 'static>(
         self,
         attached: Box<dyn Attached>,
@@ -223,8 +223,8 @@ impl<H: Tracer> ExecutorBuilder<Infallible, H> {
 mod tests {
     use super::*;
 
-    /// No value is the default, so a setter that does nothing is noticed. The pattern has no `..`, so a
-    /// field without a setter does not compile here.
+    /// No value is the default, so a setter that does nothing is noticed. The pattern has no `..`,
+    /// so a field without a setter does not compile here.
     #[test]
     fn the_builder_sets_every_field() {
         let token = CancelToken::new();

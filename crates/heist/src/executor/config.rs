@@ -9,13 +9,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnPanic {
-    /// The first panic stops the pool: it accepts no more tasks and drops the queued ones, and `join`
-    /// rethrows the panic. (It does not abort the process.)
+    /// The first panic stops the pool: it accepts no more tasks and drops the queued ones, and
+    /// `join` rethrows the panic. (It does not abort the process.)
     #[default]
     StopPool,
-    /// The panic ends its task only. The pool counts and reports it, the worker makes a new scratch,
-    /// and the run goes on. If dropping the old scratch or making the new one panics, the pool stops
-    /// after all.
+    /// The panic ends its task only. The pool counts and reports it, the worker makes a new
+    /// scratch, and the run goes on. If dropping the old scratch or making the new one panics, the
+    /// pool stops after all.
     Isolate,
 }
 
@@ -31,42 +31,42 @@ pub struct ExecutorConfig {
     pub seed: u64,
     /// How many rounds over all other workers one search makes. Default 4, at most 64.
     pub steal_tries: u32,
-    /// How many more searches a worker without work makes before it parks. Default 200. After 20 µs it
-    /// parks in any case.
+    /// How many more searches a worker without work makes before it parks. Default 200. After 20 µs
+    /// it parks in any case.
     pub spin_iters: u32,
     /// Pins each worker to one of the allowed cores. Default off.
     pub pin_threads: bool,
-    /// Lets workers steal from each other. Default on. When it is off, a task from `spawn_local` stays
-    /// with its worker, and workers take tasks from the injector one by one.
+    /// Lets workers steal from each other. Default on. When it is off, a task from `spawn_local`
+    /// stays with its worker, and workers take tasks from the injector one by one.
     pub stealing: bool,
-    /// The largest number of tasks that one steal takes; it takes half of the victim's queue. Default
-    /// 64, which is what a queue holds without growing.
+    /// The largest number of tasks that one steal takes; it takes half of the victim's queue.
+    /// Default 64, which is what a queue holds without growing.
     pub steal_batch: usize,
     /// The largest number of tasks that a worker takes from the injector at a time. Default 64.
     pub injector_batch: usize,
-    /// Lets a worker poll a future that it has woken itself next (the *LIFO slot*), before futures that
-    /// have waited longer, at most three times in a row. Default on. When it is off, the future goes to
-    /// the back of the worker's queue.
+    /// Lets a worker poll a future that it has woken itself next (the *LIFO slot*), before futures
+    /// that have waited longer, at most three times in a row. Default on. When it is off, the
+    /// future goes to the back of the worker's queue.
     pub lifo_slot: bool,
-    /// Lets other workers take the future in the LIFO slot of a worker that is busy with a long poll.
-    /// Default on. It wakes a sleeping worker in vain now and then.
+    /// Lets other workers take the future in the LIFO slot of a worker that is busy with a long
+    /// poll. Default on. It wakes a sleeping worker in vain now and then.
     pub lifo_stealing: bool,
-    /// After how many tasks or polls a worker checks the injector. Default: the number adapts to how
-    /// long they take, from 8 to 255.
+    /// After how many tasks or polls a worker checks the injector. Default: the number adapts to
+    /// how long they take, from 8 to 255.
     pub injector_interval: Option<u32>,
     /// What happens when a task panics. Default [`OnPanic::StopPool`].
     pub on_panic: OnPanic,
-    /// Has a worker that slept for this long search for work although it was not woken. Default off: no
-    /// wake-up is ever lost, and an idle pool makes no system call. If you want a backstop anyway,
-    /// `backstop_rescues` in the metrics counts how often it found work.
+    /// Has a worker that slept for this long search for work although it was not woken. Default
+    /// off: no wake-up is ever lost, and an idle pool makes no system call. If you want a backstop
+    /// anyway, `backstop_rescues` in the metrics counts how often it found work.
     pub park_backstop: Option<Duration>,
     /// The name of the threads; a dash and the worker's number follow. Default `heist`.
     pub thread_name: String,
     /// The stack size of the worker threads, at least 64 KiB. Default: the platform's.
     pub stack_size: Option<usize>,
-    /// Cancels the pool from outside: the pool drops queued tasks, and running tasks can check it. An
-    /// idle pool notices at its next task, or when it is joined. A clone of the configuration has the
-    /// same token.
+    /// Cancels the pool from outside: the pool drops queued tasks, and running tasks can check it.
+    /// An idle pool notices at its next task, or when it is joined. A clone of the configuration
+    /// has the same token.
     pub cancel: CancelToken,
 }
 

@@ -26,8 +26,8 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         Self { scratch, worker }
     }
 
-    /// Returns the scratch and the spawning half as separate borrows, so that a task can spawn while it
-    /// borrows a part of the scratch.
+    /// Returns the scratch and the spawning half as separate borrows, so that a task can spawn
+    /// while it borrows a part of the scratch.
     ///
     /// ```
     /// let output = heist::run(
@@ -56,8 +56,8 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         self.worker.spawn_local(task);
     }
 
-    /// Spawns several tasks onto this worker's own queue, which is cheaper than one by one. The last
-    /// task runs first.
+    /// Spawns several tasks onto this worker's own queue, which is cheaper than one by one. The
+    /// last task runs first.
     pub fn spawn_local_batch(&mut self, tasks: impl IntoIterator<Item = T>) {
         self.worker.spawn_local_batch(tasks);
     }
@@ -67,12 +67,12 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         self.worker.spawn_global(task);
     }
 
-    /// Spawns a task that lets others go first. A long task calls this at its end, to continue later
-    /// where it stopped.
+    /// Spawns a task that lets others go first. A long task calls this at its end, to continue
+    /// later where it stopped.
     ///
-    /// Tasks that are in the injector now go first. This worker takes the yielded task only after the
-    /// tasks that are in its own queue now; another worker takes it only if it finds nothing to steal,
-    /// or at its periodic check of the injector.
+    /// Tasks that are in the injector now go first. This worker takes the yielded task only after
+    /// the tasks that are in its own queue now; another worker takes it only if it finds nothing to
+    /// steal, or at its periodic check of the injector.
     pub fn spawn_yielded(&mut self, task: T) {
         self.worker.spawn_yielded(task);
     }
@@ -102,22 +102,22 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         self.worker.id
     }
 
-    /// Returns the worker's random number generator. With one worker and a fixed seed, its numbers are
-    /// the same in every run.
+    /// Returns the worker's random number generator. With one worker and a fixed seed, its numbers
+    /// are the same in every run.
     pub fn rng(&mut self) -> &mut XorShift64 {
         &mut self.worker.rng
     }
 
-    /// Returns this worker's own metrics, without the running task. (Wake-ups that were sent are counted
-    /// for the whole pool.)
+    /// Returns this worker's own metrics, without the running task. (Wake-ups that were sent are
+    /// counted for the whole pool.)
     pub fn metrics(&self) -> MetricsSnapshot {
         let mut snapshot = MetricsSnapshot { workers: 1, ..MetricsSnapshot::default() };
         self.worker.metrics().add_to(&mut snapshot);
         snapshot
     }
 
-    /// Returns `true` if the pool was cancelled, shut down or stopped by a panic. A long task should
-    /// then end.
+    /// Returns `true` if the pool was cancelled, shut down or stopped by a panic. A long task
+    /// should then end.
     pub fn is_cancelled(&self) -> bool {
         self.worker.shared.is_cancelled()
     }
@@ -126,8 +126,8 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
     /// ([`acquire_then`](crate::CountBudget::acquire_then),
     /// [`push_then`](crate::GatedQueue::push_then)).
     ///
-    /// A [`crate::run`] accepts nothing from other threads. Its own tasks may spawn and wait through
-    /// the handle.
+    /// A [`crate::run`] accepts nothing from other threads. Its own tasks may spawn and wait
+    /// through the handle.
     pub fn handle(&self) -> super::ExecutorHandle<T> {
         super::ExecutorHandle::new(crate::sync::Arc::clone(&self.worker.shared))
     }

@@ -61,8 +61,8 @@ pub enum StartError {
         /// The system's error.
         source: io::Error,
     },
-    /// A runtime with timers and sockets (feature `io`) could not start its reactor: one thread and a few
-    /// file descriptors per process. Nothing else was started.
+    /// A runtime with timers and sockets (feature `io`) could not start its reactor: one thread and
+    /// a few file descriptors per process. Nothing else was started.
     Reactor(io::Error),
 }
 
@@ -103,8 +103,8 @@ impl From<ConfigError> for StartError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpawnErrorKind {
-    /// The executor is being joined, or is a [`crate::run`], and the caller is not one of its tasks or
-    /// futures. Queued tasks still run.
+    /// The executor is being joined, or is a [`crate::run`], and the caller is not one of its tasks
+    /// or futures. Queued tasks still run.
     Closed,
     /// The executor was shut down.
     ShutDown,
@@ -129,11 +129,12 @@ impl Error for SpawnErrorKind {}
 
 /// A refused task, or batch of tasks, and the reason.
 ///
-/// It is `Send` and `Sync` if the task is `Send`. Where a boxed error must be both and the task is not
-/// `Send`, pass on [`SpawnError::kind`], which is also an error.
+/// It is `Send` and `Sync` if the task is `Send`. Where a boxed error must be both and the task is
+/// not `Send`, pass on [`SpawnError::kind`], which is also an error.
 pub struct SpawnError<T> {
     kind: SpawnErrorKind,
-    /// On the heap, because otherwise every `Result` on the way of a large future would have its size.
+    /// On the heap, because otherwise every `Result` on the way of a large future would have its
+    /// size.
     refused: Unshared<Box<T>>,
 }
 
@@ -176,8 +177,8 @@ impl<T> Error for SpawnError<T> {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskPanic {
-    /// The worker that ran the task or polled the future. `None` if another thread panicked: while it
-    /// made a task, or in a blocking call.
+    /// The worker that ran the task or polled the future. `None` if another thread panicked: while
+    /// it made a task, or in a blocking call.
     pub worker: Option<usize>,
     /// The panic's message. Nearly every panic has one; otherwise this is a placeholder.
     pub message: String,
@@ -218,7 +219,8 @@ pub enum RunError {
     Panicked {
         /// The panic as text.
         panic: TaskPanic,
-        /// The payload. Pass [`PanicPayload::into_inner`] to [`std::panic::resume_unwind`] to rethrow it.
+        /// The payload. Pass [`PanicPayload::into_inner`] to [`std::panic::resume_unwind`] to
+        /// rethrow it.
         payload: PanicPayload,
     },
 }
@@ -258,8 +260,8 @@ impl From<StartError> for RunError {
     }
 }
 
-/// The executor did not finish in time. [`JoinTimeout::into_executor`] gives the executor back, which
-/// goes on. Dropping the error drops the executor, which shuts down and waits.
+/// The executor did not finish in time. [`JoinTimeout::into_executor`] gives the executor back,
+/// which goes on. Dropping the error drops the executor, which shuts down and waits.
 pub struct JoinTimeout<T: Send + 'static>(super::Executor<T>);
 
 impl<T: Send + 'static> JoinTimeout<T> {
@@ -267,8 +269,8 @@ impl<T: Send + 'static> JoinTimeout<T> {
         Self(executor)
     }
 
-    /// Returns the executor. It accepts no more tasks from outside, and its tasks go on. Join it again,
-    /// or shut it down.
+    /// Returns the executor. It accepts no more tasks from outside, and its tasks go on. Join it
+    /// again, or shut it down.
     pub fn into_executor(self) -> super::Executor<T> {
         self.0
     }

@@ -20,8 +20,8 @@ use std::future::Future;
 use std::task::Context;
 
 /// The number of futures that a queue holds without growing. Passing half of the queue on to the
-/// injector is cheaper than growing and shrinking it with each burst, and other workers see the futures
-/// there at once.
+/// injector is cheaper than growing and shrinking it with each burst, and other workers see the
+/// futures there at once.
 const SPAWNED_MAX: usize = 64;
 
 /// A future that is about to be polled for the first time, and the task that awaits it.
@@ -29,8 +29,8 @@ type Made<T> = (Runnable, Task<Ended<T>>);
 
 /// A future's view of its pool, whatever the pool's task type is.
 pub(crate) trait FuturePool: Send + Sync + 'static {
-    /// The future has returned `Pending` for the first time: registers its waker, so that a stop can
-    /// reach it.
+    /// The future has returned `Pending` for the first time: registers its waker, so that a stop
+    /// can reach it.
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace>;
 
     /// The future, which was registered before, has returned `Pending` again.
@@ -48,7 +48,8 @@ pub(crate) trait FuturePool: Send + Sync + 'static {
 
 impl<T: Send + 'static> FuturePool for Arc<PoolShared<T>> {
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace> {
-        // Only workers poll futures that wait. On a thread for blocking calls, a future never waits.
+        // Only workers poll futures that wait. On a thread for blocking calls, a future never
+        // waits.
         let worker = worker_id::worker_of(self.pool())?;
         PoolShared::hear_of_cancellation(self);
         let place = self.futures.live.add(worker, cx.waker().clone());
@@ -60,9 +61,9 @@ impl<T: Send + 'static> FuturePool for Arc<PoolShared<T>> {
     }
 
     fn goes_on_waiting(&self, cx: &mut Context<'_>) {
-        // A stop that found the future queued could not queue it again, and its worker may already have
-        // decided to poll it, not to drop it. The stop's wake-up and the beginning of this poll are
-        // read-modify-writes of one word, so this poll sees the stop.
+        // A stop that found the future queued could not queue it again, and its worker may already
+        // have decided to poll it, not to drop it. The stop's wake-up and the beginning of this
+        // poll are read-modify-writes of one word, so this poll sees the stop.
         if self.drops_what_is_queued() && !planted(Plant::StopMissesQueued) {
             cx.waker().wake_by_ref();
         }
@@ -138,8 +139,8 @@ impl<T: Send + 'static> PoolShared<T> {
         task
     }
 
-    /// Makes a future that counts as the pool's, but which `schedule` has polled elsewhere. The caller
-    /// must schedule the first poll.
+    /// Makes a future that counts as the pool's, but which `schedule` has polled elsewhere. The
+    /// caller must schedule the first poll.
     ///
     /// # Errors
     /// Gives the future back if the pool is closed.
@@ -187,7 +188,8 @@ impl<T: Send + 'static> PoolShared<T> {
         Ok(())
     }
 
-    /// Makes the pool watch its cancel token from now on: while all workers sleep, none of them checks it.
+    /// Makes the pool watch its cancel token from now on: while all workers sleep, none of them
+    /// checks it.
     #[inline]
     pub(crate) fn hear_of_cancellation(this: &Arc<Self>) {
         if this.futures.live.is_first() {
@@ -195,8 +197,8 @@ impl<T: Send + 'static> PoolShared<T> {
         }
     }
 
-    /// Returns the worker whose thread this is, if it is not quiet. Until it goes quiet, the pool cannot
-    /// be found done.
+    /// Returns the worker whose thread this is, if it is not quiet. Until it goes quiet, the pool
+    /// cannot be found done.
     #[inline]
     fn running_worker(&self) -> Option<usize> {
         worker_id::busy_worker_of(self.pool()).filter(|_| !self.termination.is_done())
@@ -213,12 +215,12 @@ impl<T: Send + 'static> PoolShared<T> {
         self.queue(runnable, push);
     }
 
-    /// Queues a future for its next poll: on the calling thread's own worker, with `push`, or in the
-    /// injector.
+    /// Queues a future for its next poll: on the calling thread's own worker, with `push`, or in
+    /// the injector.
     #[inline]
     pub(super) fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
-        // A quiet worker may be about to park, and would not check its own queue again. A worker of a pool
-        // that is done has left its seat.
+        // A quiet worker may be about to park, and would not check its own queue again. A worker of
+        // a pool that is done has left its seat.
         match self.running_worker() {
             Some(worker) => push(self, worker, runnable),
             None => {
@@ -243,7 +245,8 @@ impl<T: Send + 'static> PoolShared<T> {
                 _ => self.push_behind(worker, displaced),
             ),
             None if self.futures.lifo == Lifo::Private => {}
-            // Filling an empty slot is a push: if this worker stays busy, another one must take the future.
+            // Filling an empty slot is a push: if this worker stays busy, another one must take the
+            // future.
             None if planted(Plant::SlotFillUnannounced) => {}
             None => self.announce_to_thieves(1),
         }
@@ -260,8 +263,8 @@ impl<T: Send + 'static> PoolShared<T> {
         seat::with(|seat| seat.queue.push(runnable));
     }
 
-    /// Queues a new future. A worker that spawns many shares them: when its queue is full, half of it
-    /// goes to the injector.
+    /// Queues a new future. A worker that spawns many shares them: when its queue is full, half of
+    /// it goes to the injector.
     fn push_spawned(&self, worker: usize, runnable: Runnable) {
         if seat::with(|seat| seat.queue.len()) >= SPAWNED_MAX {
             self.share_queue();
@@ -281,7 +284,8 @@ impl<T: Send + 'static> PoolShared<T> {
         self.idle.notify_pushed(moved);
     }
 
-    /// Applies the push rule to futures that only thieves can take. Without stealing, it wakes no worker.
+    /// Applies the push rule to futures that only thieves can take. Without stealing, it wakes no
+    /// worker.
     #[inline]
     fn announce_to_thieves(&self, pushed: usize) {
         if self.steal_rounds > 0 {

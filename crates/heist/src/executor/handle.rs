@@ -11,9 +11,10 @@ use std::future::Future;
 
 /// Spawns tasks from any thread. It is cheap to clone, and may outlive its executor.
 ///
-/// An executor that is being joined refuses tasks from other threads, but accepts what its own tasks
-/// and futures spawn through a handle: [`Executor::join`](crate::Executor::join) waits for that as
-/// well. An executor that was shut down, cancelled or stopped by a panic refuses every task.
+/// An executor that is being joined refuses tasks from other threads, but accepts what its own
+/// tasks and futures spawn through a handle: [`Executor::join`](crate::Executor::join) waits for
+/// that as well. An executor that was shut down, cancelled or stopped by a panic refuses every
+/// task.
 pub struct ExecutorHandle<T> {
     shared: Arc<PoolShared<T>>,
 }
@@ -66,8 +67,8 @@ impl<T> ExecutorHandle<T> {
         self.shared.spawn_batch(tasks.into_iter().collect())
     }
 
-    /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and keeps its memory for
-    /// the next batch.
+    /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and keeps its memory
+    /// for the next batch.
     ///
     /// # Errors
     /// Fails as [`ExecutorHandle::spawn`] does, and leaves `tasks` unchanged.
@@ -75,10 +76,11 @@ impl<T> ExecutorHandle<T> {
         self.shared.spawn_all(tasks).map_err(|kind| SpawnError::new(kind, ()))
     }
 
-    /// Spawns a future beside the typed tasks. A worker polls it now, and again each time it is woken.
+    /// Spawns a future beside the typed tasks. A worker polls it now, and again each time it is
+    /// woken.
     ///
-    /// The future counts until it ends, so [`Executor::join`](crate::Executor::join) waits for it. A
-    /// running task or future of this executor is never refused. If the future panics, the
+    /// The future counts until it ends, so [`Executor::join`](crate::Executor::join) waits for it.
+    /// A running task or future of this executor is never refused. If the future panics, the
     /// [`JoinHandle`] returns the panic, and the pool goes on.
     ///
     /// # Examples
@@ -140,25 +142,26 @@ impl<T> ExecutorHandle<T> {
         Ok(JoinHandle::new(task))
     }
 
-    /// Returns `true` if the executor accepts tasks from other threads. The answer may be out of date
-    /// by the time it is read. (While the executor is being joined, this returns `false`, although its
-    /// own tasks and futures may still spawn.)
+    /// Returns `true` if the executor accepts tasks from other threads. The answer may be out of
+    /// date by the time it is read. (While the executor is being joined, this returns `false`,
+    /// although its own tasks and futures may still spawn.)
     pub fn is_accepting(&self) -> bool {
         self.shared.is_accepting()
     }
 
     /// Stops the executor: it accepts no more tasks and drops the queued ones. Running tasks go on
-    /// until they end; they can check [`crate::WorkerCtx::is_cancelled`] to end sooner. Does not wait.
+    /// until they end; they can check [`crate::WorkerCtx::is_cancelled`] to end sooner. Does not
+    /// wait.
     pub fn shutdown(&self) {
         self.shared.shut_down();
     }
 
-    /// Returns the number of tasks and futures that were spawned and have not ended: they are queued,
-    /// wait for something, or run.
+    /// Returns the number of tasks and futures that were spawned and have not ended: they are
+    /// queued, wait for something, or run.
     ///
-    /// The number is a snapshot. It is exact while nothing begins or ends; otherwise it is off by no
-    /// more than what begins or ends during the call. A task that has just sent its result to the
-    /// caller may still be counted. To wait for the end, use
+    /// The number is a snapshot. It is exact while nothing begins or ends; otherwise it is off by
+    /// no more than what begins or ends during the call. A task that has just sent its result to
+    /// the caller may still be counted. To wait for the end, use
     /// [`Executor::join`](crate::Executor::join).
     pub fn in_flight(&self) -> u64 {
         self.shared.in_flight()

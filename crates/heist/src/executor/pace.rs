@@ -1,7 +1,8 @@
 //! When a worker checks the injector, and which tasks it times.
 //!
-//! A worker reads the clock once per injector interval and per idle period, and once more to time one
-//! task of the interval. It does not read it for each task: that would cost more than a small task.
+//! A worker reads the clock once per injector interval and per idle period, and once more to time
+//! one task of the interval. It does not read it for each task: that would cost more than a small
+//! task.
 
 use crate::policy::InjectorInterval;
 
@@ -16,8 +17,8 @@ enum Sample {
 #[derive(Debug)]
 pub(super) struct Pace {
     interval: InjectorInterval,
-    /// `true` if the interval follows the clock. A single worker's does not, so that its runs repeat
-    /// exactly.
+    /// `true` if the interval follows the clock. A single worker's does not, so that its runs
+    /// repeat exactly.
     adaptive: bool,
     /// The number of tasks in this interval, and the time they took up to the last idle period.
     tasks: u32,
@@ -46,8 +47,8 @@ impl Pace {
         }
     }
 
-    /// Returns `true` if the interval is over. The interval counts tasks and not searches, so that the
-    /// time for which a worker waits for its first task has no influence.
+    /// Returns `true` if the interval is over. The interval counts tasks and not searches, so that
+    /// the time for which a worker waits for its first task has no influence.
     #[inline]
     pub(super) fn injector_is_due(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
         let is_due = self.tasks >= self.interval.ticks();

@@ -10,17 +10,17 @@ use crate::sync::plant::{self, Plant, planted};
 use crate::sync::spin_loop;
 use crate::worker_id;
 
-/// Futures that wake each other as fast as they are polled all pass through the LIFO slot. After this
-/// many in a row, the worker takes one from its queue. (tokio uses the same number.)
+/// Futures that wake each other as fast as they are polled all pass through the LIFO slot. After
+/// this many in a row, the worker takes one from its queue. (tokio uses the same number.)
 const SLOT_RUN_MAX: u32 = 3;
 
-/// A thief takes from a LIFO slot that has not changed for this long. The owner takes its future at the
-/// end of its poll, and most polls have ended by then. Stealing earlier would move futures away from the
-/// cache that has their data.
+/// A thief takes from a LIFO slot that has not changed for this long. The owner takes its future at
+/// the end of its poll, and most polls have ended by then. Stealing earlier would move futures away
+/// from the cache that has their data.
 const SLOT_UNCHANGED_NS: u64 = 5_000;
 
-/// The largest number of futures that a lap takes from the injector, so that the worker returns to its
-/// own queue.
+/// The largest number of futures that a lap takes from the injector, so that the worker returns to
+/// its own queue.
 const LAP_INJECTED_MAX: usize = 512;
 
 /// How many futures of the worker's own queue and of the injector remain in this lap.
@@ -46,9 +46,9 @@ impl<T> Worker<T> {
         seat::enter(Box::new(self.seat.take().expect("a worker sits down once")))
     }
 
-    /// Marks the calling thread as this worker's until it ends: for the threads of a model, which the
-    /// pool has not started. (Removing the mark would touch loom's thread-local after a failed model has
-    /// destroyed it.)
+    /// Marks the calling thread as this worker's until it ends: for the threads of a model, which
+    /// the pool has not started. (Removing the mark would touch loom's thread-local after a failed
+    /// model has destroyed it.)
     pub fn enter(&mut self) {
         std::mem::forget(worker_id::enter(self.shared.pool(), self.id));
         std::mem::forget(self.sit_down());
@@ -73,19 +73,21 @@ impl<T> Worker<T> {
         self.pop_queued_future().or_else(|| self.take_from_own_slot())
     }
 
-    /// Takes the oldest future of this worker's queue, or of the injector if it is the injector's turn.
+    /// Takes the oldest future of this worker's queue, or of the injector if it is the injector's
+    /// turn.
     ///
-    /// A lap begins with the futures that are in this worker's queue now; each is polled once. Then comes
-    /// this worker's share of the futures that are in the injector by then. So a worker that is never
-    /// idle is fair to futures from outside, and a future that is queued during a lap, because it yields,
-    /// is polled after them. The share stays in the injector until it is polled: this worker may be busy
-    /// for long, and then another worker can take it.
+    /// A lap begins with the futures that are in this worker's queue now; each is polled once. Then
+    /// comes this worker's share of the futures that are in the injector by then. So a worker that
+    /// is never idle is fair to futures from outside, and a future that is queued during a lap,
+    /// because it yields, is polled after them. The share stays in the injector until it is polled:
+    /// this worker may be busy for long, and then another worker can take it.
     #[inline]
     fn pop_queued_future(&mut self) -> Option<Runnable> {
         if self.lap.own == 0 {
             let own = seat::with(|seat| seat.queue.len());
             if own > 0 && !self.lap.looked {
-                // Now, and not before the last poll: that poll may have moved its queue there, and yielded.
+                // Now, and not before the last poll: that poll may have moved its queue there, and
+                // yielded.
                 self.lap.injected = self.injected_share_of_lap();
                 self.lap.looked = true;
             }
@@ -167,15 +169,16 @@ impl<T> Worker<T> {
         stolen
     }
 
-    /// Watches an occupied LIFO slot over several calls, and takes from it once it has not changed for a
-    /// while.
+    /// Watches an occupied LIFO slot over several calls, and takes from it once it has not changed
+    /// for a while.
     pub(super) fn steal_from_unchanged_slot(&mut self) -> Option<(Runnable, usize)> {
         if self.shared.futures.lifo != Lifo::Stealable {
             return None;
         }
         let stolen = self.look_at_slots();
         if self.watched_slot.is_some() {
-            // Looking without a pause would take the slot's cache line from its owner again and again.
+            // Looking without a pause would take the slot's cache line from its owner again and
+            // again.
             spin_loop();
         }
         stolen
@@ -203,7 +206,8 @@ impl<T> Worker<T> {
             self.metrics().tasks_moved.add(1);
             return Some((stolen, watched.victim));
         }
-        // The next slot, so that this worker does not watch one slot forever while another one waits.
+        // The next slot, so that this worker does not watch one slot forever while another one
+        // waits.
         let first = watched.map_or(0, |watched| watched.victim + 1);
         let victims = (0..slots.len()).map(|offset| (first + offset) % slots.len());
         self.watched_slot = victims.filter(|&victim| victim != self.id).find_map(|victim| {
@@ -231,7 +235,8 @@ impl<T> Worker<T> {
         drop(runnable);
     }
 
-    /// Takes one future from anywhere, without following the protocols: only after the engine has failed.
+    /// Takes one future from anywhere, without following the protocols: only after the engine has
+    /// failed.
     pub(super) fn salvage_future(&mut self) -> Option<Runnable> {
         let futures = &self.shared.futures;
         let own = seat::with(|seat| {

@@ -21,8 +21,8 @@ use std::time::Duration;
 
 /// A pool of worker threads that run tasks of one type.
 ///
-/// Dropping the executor shuts it down and waits for the running tasks. (On one of its own workers, it
-/// only shuts down.) To run everything to the end, call [`Executor::join`].
+/// Dropping the executor shuts it down and waits for the running tasks. (On one of its own workers,
+/// it only shuts down.) To run everything to the end, call [`Executor::join`].
 ///
 /// # Examples
 ///
@@ -69,11 +69,11 @@ impl<T: Send + 'static> Executor<T> {
         ExecutorBuilder::new(ExecutorConfig::default())
     }
 
-    /// Starts an executor. Each worker makes its scratch with `scratch_init`, which gets the worker's
-    /// id, on its own thread, and passes every task to `runner`.
+    /// Starts an executor. Each worker makes its scratch with `scratch_init`, which gets the
+    /// worker's id, on its own thread, and passes every task to `runner`.
     ///
-    /// A worker drops its scratch when it ends. To get the scratch back, use [`crate::run`], or send
-    /// its contents when it is dropped.
+    /// A worker drops its scratch when it ends. To get the scratch back, use [`crate::run`], or
+    /// send its contents when it is dropped.
     ///
     /// A panic in `scratch_init` stops the pool, as a task's panic does with
     /// [`crate::OnPanic::StopPool`]: `join` rethrows it.
@@ -215,8 +215,8 @@ impl<T: Send + 'static> Executor<T> {
     /// Like [`Executor::join`], but waits for at most `timeout`.
     ///
     /// # Errors
-    /// Fails if the tasks did not end in time. The error gives the executor back, which stays closed.
-    /// On one of the pool's own workers, this fails at once.
+    /// Fails if the tasks did not end in time. The error gives the executor back, which stays
+    /// closed. On one of the pool's own workers, this fails at once.
     ///
     /// # Panics
     /// Panics as [`Executor::join`] does.
@@ -225,8 +225,8 @@ impl<T: Send + 'static> Executor<T> {
         if self.wait_timeout(timeout) { Ok(self.join()) } else { Err(JoinTimeout::new(self)) }
     }
 
-    /// Waits for the threads for at most `timeout`, and returns `true` if they have ended. One of the
-    /// pool's own threads does not wait.
+    /// Waits for the threads for at most `timeout`, and returns `true` if they have ended. One of
+    /// the pool's own threads does not wait.
     pub(crate) fn wait_timeout(&self, timeout: Duration) -> bool {
         if worker_id::is_thread_of(self.shared.pool()) {
             return false;
@@ -254,7 +254,8 @@ impl<T: Send + 'static> Executor<T> {
         if worker_id::is_thread_of(self.shared.pool()) {
             return;
         }
-        // A thread-local that the thread drops at its end is no longer on a worker, but on its thread.
+        // A thread-local that the thread drops at its end is no longer on a worker, but on its
+        // thread.
         let myself = thread::current().id();
         for thread in threads.into_iter().filter(|thread| thread.thread().id() != myself) {
             // The threads contain every panic.

@@ -20,8 +20,8 @@ pub struct RunOutput<S> {
     pub scratch: Vec<S>,
     /// The run's metrics.
     pub metrics: MetricsSnapshot,
-    /// `true` if the run was cancelled or shut down, so that the output may be incomplete. The metrics
-    /// count the dropped tasks.
+    /// `true` if the run was cancelled or shut down, so that the output may be incomplete. The
+    /// metrics count the dropped tasks.
     pub cancelled: bool,
     /// The first 1,000 panics of tasks, with [`crate::OnPanic::Isolate`].
     pub panics: Vec<TaskPanic>,
@@ -29,10 +29,11 @@ pub struct RunOutput<S> {
 
 /// Runs `roots` and everything that they spawn, and returns every worker's scratch.
 ///
-/// Nothing needs to be `'static`: tasks, scratch and closures may borrow from the caller, because the
-/// run has ended when this function returns. heist collects the roots before the run begins; later
-/// tasks are spawned by tasks, because a handle to the run accepts nothing from other threads. The run
-/// starts and ends its own threads. For many small runs, start one [`crate::Executor`] instead.
+/// Nothing needs to be `'static`: tasks, scratch and closures may borrow from the caller, because
+/// the run has ended when this function returns. heist collects the roots before the run begins;
+/// later tasks are spawned by tasks, because a handle to the run accepts nothing from other
+/// threads. The run starts and ends its own threads. For many small runs, start one
+/// [`crate::Executor`] instead.
 ///
 /// # Examples
 ///
@@ -49,8 +50,8 @@ pub struct RunOutput<S> {
 /// ```
 ///
 /// # Errors
-/// Fails if a field of the configuration has an unusable value, if the system refuses a thread, or if
-/// a task panicked and [`ExecutorConfig::on_panic`] is [`crate::OnPanic::StopPool`].
+/// Fails if a field of the configuration has an unusable value, if the system refuses a thread, or
+/// if a task panicked and [`ExecutorConfig::on_panic`] is [`crate::OnPanic::StopPool`].
 pub fn run<T, S, I, R>(
     config: ExecutorConfig,
     roots: impl IntoIterator<Item = T>,

@@ -2,8 +2,8 @@
 //! finished.
 //!
 //! Invariants:
-//! - A pool's stage only ever grows. It is set before the intake closes, so that a refused caller finds
-//!   the reason.
+//! - A pool's stage only ever grows. It is set before the intake closes, so that a refused caller
+//!   finds the reason.
 //! - Everything that was accepted is run or dropped, and counted, before the pool is done.
 
 use super::attached::Attached;
@@ -29,8 +29,8 @@ use std::time::Duration;
 /// The number of panics that an isolating pool keeps as text. It counts all of them.
 const PANICS_KEPT: usize = 1_000;
 
-/// A worker takes at least this many tasks from the injector, even if its share is smaller: the lock
-/// would cost too much for a single task.
+/// A worker takes at least this many tasks from the injector, even if its share is smaller: the
+/// lock would cost too much for a single task.
 const INJECTOR_BATCH_MIN: usize = 4;
 
 /// How close a pool is to its end. The stage only ever grows.
@@ -183,7 +183,8 @@ impl<T> PoolShared<T> {
         self.intake.is_accepting() && !self.cancel.is_cancelled()
     }
 
-    /// Spawns a task from an outside thread, or from code inside that does not have its worker at hand.
+    /// Spawns a task from an outside thread, or from code inside that does not have its worker at
+    /// hand.
     ///
     /// # Errors
     /// Gives the task back if the pool is stopped, or closed to the calling thread.
@@ -215,8 +216,8 @@ impl<T> PoolShared<T> {
     pub(super) fn announce_pushed(&self, count: usize) {
         self.idle.notify_pushed(count);
         // Usually our task has ended already, and the queue is empty. If not, the workers are gone
-        // because the engine itself has failed. They set the flag before they emptied the queue, so a
-        // thread that pushes after that sees it.
+        // because the engine itself has failed. They set the flag before they emptied the queue, so
+        // a thread that pushes after that sees it.
         if self.termination.is_done() {
             self.drop_what_no_worker_will_run();
         }
@@ -249,8 +250,8 @@ impl<T> PoolShared<T> {
     pub(super) fn take_roots(&self, mut roots: Vec<T>) {
         let count = roots.len();
         let accepted = self.intake.try_accept(count as u64);
-        // Closed before the roots are pushed: they are counted, so the pool is not found done, and none
-        // of their tasks finds it open.
+        // Closed before the roots are pushed: they are counted, so the pool is not found done, and
+        // none of their tasks finds it open.
         self.close();
         if accepted {
             self.injector.push_batch(&mut roots, || self.clock.now_ns());
@@ -268,9 +269,9 @@ impl<T> PoolShared<T> {
         if self.accept(count) { Ok(()) } else { self.count_spawned_while_closed(count) }
     }
 
-    /// The intake is closed. Only code inside a pool that is being joined, but not stopped, may still
-    /// spawn. A stop that comes after this check does no harm: the tasks are counted, and the workers
-    /// drop them like all others.
+    /// The intake is closed. Only code inside a pool that is being joined, but not stopped, may
+    /// still spawn. A stop that comes after this check does no harm: the tasks are counted, and the
+    /// workers drop them like all others.
     #[cold]
     fn count_spawned_while_closed(&self, count: u64) -> Result<(), SpawnErrorKind> {
         let refusal = self.refusal();
@@ -322,9 +323,9 @@ impl<T> PoolShared<T> {
         if stage == PoolStage::Panicked && planted(Plant::IntakeOpenOnPanic) {
             return;
         }
-        // Only the thread that closed the intake checks. If the pool is not done by then, the last worker
-        // to go quiet finds that it is. A producer that is refused again and again notices the
-        // cancellation each time; it must not wake every worker each time.
+        // Only the thread that closed the intake checks. If the pool is not done by then, the last
+        // worker to go quiet finds that it is. A producer that is refused again and again notices
+        // the cancellation each time; it must not wake every worker each time.
         if self.intake.close() {
             self.finish_if(self.termination.closer_finds_done(&self.intake));
         }
@@ -360,8 +361,8 @@ impl<T> PoolShared<T> {
         }
     }
 
-    /// Returns `true` if tasks must be dropped instead of run. Notices a cancellation, and closes the
-    /// intake for it.
+    /// Returns `true` if tasks must be dropped instead of run. Notices a cancellation, and closes
+    /// the intake for it.
     #[inline]
     pub(super) fn must_drop(&self) -> bool {
         self.drops_what_is_queued() || !self.notice_cancellation()
@@ -413,8 +414,8 @@ impl<T> PoolShared<T> {
         }
     }
 
-    /// Drops what worker `worker` has kept to its end. A panic in that cannot stop the pool any more; it
-    /// is counted and reported.
+    /// Drops what worker `worker` has kept to its end. A panic in that cannot stop the pool any
+    /// more; it is counted and reported.
     pub(super) fn drop_at_the_end(&self, worker: usize, kept: impl Sized) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(kept))) {
             self.metrics.worker(worker).panics.add(1);
@@ -424,7 +425,8 @@ impl<T> PoolShared<T> {
         }
     }
 
-    /// Stops the pool because of a panic. Keeps the first payload for `join`, and returns a later one.
+    /// Stops the pool because of a panic. Keeps the first payload for `join`, and returns a later
+    /// one.
     pub(super) fn stop_for_panic(
         &self,
         worker: Option<usize>,
@@ -454,12 +456,12 @@ impl<T> PoolShared<T> {
         panics.fatal.iter().chain(&panics.isolated).cloned().collect()
     }
 
-    /// Returns how many tasks and futures were spawned and have not ended, as a sum of counters that are
-    /// read one after the other.
+    /// Returns how many tasks and futures were spawned and have not ended, as a sum of counters
+    /// that are read one after the other.
     pub(crate) fn in_flight(&self) -> u64 {
-        // The ends come from the metrics, which count one by one: a worker publishes its `consumed` only
-        // when it goes quiet. They are read before the beginnings, so that a task that begins and ends
-        // meanwhile is not counted as an end without a beginning.
+        // The ends come from the metrics, which count one by one: a worker publishes its `consumed`
+        // only when it goes quiet. They are read before the beginnings, so that a task that begins
+        // and ends meanwhile is not counted as an end without a beginning.
         let ended = self.metrics.ended();
         let begun = self.intake.state().accepted + self.termination.sum_produced();
         // Relaxed counters of other threads may still arrive out of order.

@@ -74,8 +74,8 @@ where
         worker.count_run();
     }
 
-    /// Counts and reports the panic. Then makes a new scratch, because the task may have left the old
-    /// one half changed.
+    /// Counts and reports the panic. Then makes a new scratch, because the task may have left the
+    /// old one half changed.
     fn after_panic(&mut self, worker: &mut Worker<T>, payload: Box<dyn Any + Send>) {
         worker.count_run();
         worker.metrics().panics.add(1);
@@ -115,8 +115,8 @@ pub(super) fn drop_task<T>(worker: &Worker<T>, task: T) {
     }
 }
 
-/// Calls `action` and swallows its panic, where it could not be reported any more. The panic hook has
-/// printed it. The payload is leaked, because its `drop` may panic as well.
+/// Calls `action` and swallows its panic, where it could not be reported any more. The panic hook
+/// has printed it. The payload is leaked, because its `drop` may panic as well.
 pub fn contain(action: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(action)) {
         std::mem::forget(payload);

@@ -40,8 +40,9 @@ impl ThreadPlan {
         }
     }
 
-    /// Marks this thread as worker `worker` of the pool while the guard lives. It must live until all of
-    /// the caller's values on this thread are gone, since their `drop` may ask which worker this is.
+    /// Marks this thread as worker `worker` of the pool while the guard lives. It must live until
+    /// all of the caller's values on this thread are gone, since their `drop` may ask which worker
+    /// this is.
     pub(super) fn enter(&self, worker: usize) -> worker_id::WorkerGuard {
         worker_id::enter(self.pool, worker)
     }
@@ -74,9 +75,9 @@ impl ThreadPlan {
             tasks.into_scratch()
         }));
         worked.unwrap_or_else(|payload| {
-            // The panic of a trace hook or of the engine itself, not of a task. The counts cannot be relied
-            // on any more: end the pool at once and let `join` rethrow the panic, instead of waiting for a
-            // worker that is gone.
+            // The panic of a trace hook or of the engine itself, not of a task. The counts cannot
+            // be relied on any more: end the pool at once and let `join` rethrow the panic, instead
+            // of waiting for a worker that is gone.
             worker.metrics().panics.add(1);
             let surplus = shared.stop_for_panic(Some(id), payload);
             contain(|| drop(surplus));

@@ -1,14 +1,14 @@
 //! Tasks that wait for a permit, outside of every queue.
 //!
-//! Such a task counts from the moment it begins to wait, so the pool does not end without it. It does
-//! not occupy a worker, and nothing polls for it: the thread that releases the permit spawns the task.
-//! What waits is the closure that makes the task from the permit.
+//! Such a task counts from the moment it begins to wait, so the pool does not end without it. It
+//! does not occupy a worker, and nothing polls for it: the thread that releases the permit spawns
+//! the task. What waits is the closure that makes the task from the permit.
 //!
-//! When the pool is stopped, every waiting task gives up its place in line. It is made with an error
-//! instead of a permit, and queued; the workers drop and count it like all queued tasks.
+//! When the pool is stopped, every waiting task gives up its place in line. It is made with an
+//! error instead of a permit, and queued; the workers drop and count it like all queued tasks.
 //!
-//! Not guaranteed: the thread on which a task is made. It is the thread that releases the permit, so
-//! the closure must be short.
+//! Not guaranteed: the thread on which a task is made. It is the thread that releases the permit,
+//! so the closure must be short.
 
 use super::shared::PoolShared;
 use super::task::contain;
@@ -84,8 +84,8 @@ impl<T> WaitingTasks<T> {
         self.tasks.lock().waiting.len()
     }
 
-    /// Adds a task. Returns its number, and whether it is the first ever; or gives the task back because
-    /// the pool was stopped.
+    /// Adds a task. Returns its number, and whether it is the first ever; or gives the task back
+    /// because the pool was stopped.
     fn add(&self, task: WaitingTask<T>) -> Result<(u64, bool), WaitingTask<T>> {
         let mut tasks = self.tasks.lock();
         if tasks.stopped {
@@ -170,8 +170,8 @@ impl<T> PoolShared<T> {
 }
 
 impl<T: Send + 'static> PoolShared<T> {
-    /// Spawns a task, which was counted before, as soon as `amount` is granted; or at once, with the
-    /// error, if it never will be. Returns the task's number if it may still wait.
+    /// Spawns a task, which was counted before, as soon as `amount` is granted; or at once, with
+    /// the error, if it never will be. Returns the task's number if it may still wait.
     pub(crate) fn spawn_when_granted(
         this: &Arc<Self>,
         core: &Arc<BudgetCore>,
@@ -194,16 +194,17 @@ impl<T: Send + 'static> PoolShared<T> {
                 }
             };
         if is_first {
-            // While all workers sleep and tasks wait, no worker checks the token. This comes before the
-            // task gets its place: it may be granted at once, and later tasks are not the first.
+            // While all workers sleep and tasks wait, no worker checks the token. This comes before
+            // the task gets its place: it may be granted at once, and later tasks are not the
+            // first.
             this.watch_for_cancellation(&StopWhenCancelled::of(this));
         }
         let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);
         let ticket = BudgetCore::acquire_with(core, amount, Box::new(resume))?;
         if let Err(ticket) = this.waiting.set_place(number, core, ticket) {
-            // It was granted meanwhile (then this does nothing), or released by a stop that did not know the
-            // place.
+            // It was granted meanwhile (then this does nothing), or released by a stop that did not
+            // know the place.
             core.give_up(ticket);
         }
         Some(number)

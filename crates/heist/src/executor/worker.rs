@@ -42,8 +42,8 @@ pub struct Worker<T> {
     pub(super) searching: bool,
     /// Set between a backstop that found work and the task that it found.
     after_backstop: bool,
-    /// How many tasks at the old end of this worker's queue a yielded task must let pass: those that were
-    /// there when this worker last yielded, or moved a batch while a yielded task waited.
+    /// How many tasks at the old end of this worker's queue a yielded task must let pass: those
+    /// that were there when this worker last yielded, or moved a batch while a yielded task waited.
     older_tasks: usize,
     /// Where the task that is running was found.
     source: Source,
@@ -109,8 +109,8 @@ impl<T> Worker<T> {
 
     /// Queues tasks where this worker finds them first. The last task runs first.
     pub fn spawn_local_batch(&mut self, tasks: impl IntoIterator<Item = T>) {
-        /// One fence for this many pushes, and not for more: a long or slow iterator must not keep the
-        /// other workers asleep.
+        /// One fence for this many pushes, and not for more: a long or slow iterator must not keep
+        /// the other workers asleep.
         const PUSHES_PER_NOTIFY: usize = 64;
 
         /// Announces the pushed tasks, also if the caller's iterator panics.
@@ -153,7 +153,8 @@ impl<T> Worker<T> {
     /// Out of line, because only workers beside yielded tasks call this.
     #[cold]
     fn forget_older_tasks(&mut self) {
-        // Newer tasks are above the older ones and go first, so at most all remaining tasks are older.
+        // Newer tasks are above the older ones and go first, so at most all remaining tasks are
+        // older.
         self.older_tasks = self.older_tasks.min(self.local.len());
     }
 
@@ -204,17 +205,17 @@ impl<T> Worker<T> {
         self.shared.finish_if(quiet.done)
     }
 
-    /// Called before the worker searches again. Once the intake is closed this may be the end, and a
-    /// thread is waiting in `join`: the worker goes quiet now and searches on as a quiet worker, instead
-    /// of spinning first.
+    /// Called before the worker searches again. Once the intake is closed this may be the end, and
+    /// a thread is waiting in `join`: the worker goes quiet now and searches on as a quiet worker,
+    /// instead of spinning first.
     fn before_next_look(&mut self) {
         if !self.shared.intake.is_accepting() {
             self.go_quiet();
         }
     }
 
-    /// Goes quiet and sleeps until the worker is woken. The caller then searches for work, or leaves if
-    /// the pool is done.
+    /// Goes quiet and sleeps until the worker is woken. The caller then searches for work, or
+    /// leaves if the pool is done.
     fn park(&mut self, trace: &mut impl TraceHooks) {
         if self.go_quiet() {
             return;
@@ -226,7 +227,8 @@ impl<T> Worker<T> {
             shared.idle.park(self.id, self.searching, &self.parker, shared.park_backstop, || {
                 shared.any_work()
             });
-        // The waker or `Idle::park` has counted this worker. If the pool is done, the count means nothing.
+        // The waker or `Idle::park` has counted this worker. If the pool is done, the count means
+        // nothing.
         self.searching = true;
         self.after_backstop = unparked == Unparked::Backstop;
         trace.unpark(unparked == Unparked::Token);
@@ -243,9 +245,9 @@ impl<T> Worker<T> {
         runner: &mut impl RunTask<Self>,
     ) -> StepResult {
         loop {
-            // Around the loop and not around each task, which would have to be copied into the closure.
-            // Unwind safety: a panic comes from a task, and while a task runs the worker's own state is
-            // consistent. The runner repairs what belongs to the tasks.
+            // Around the loop and not around each task, which would have to be copied into the
+            // closure. Unwind safety: a panic comes from a task, and while a task runs the worker's
+            // own state is consistent. The runner repairs what belongs to the tasks.
             let steps = || self.step_until_done(idle, trace, runner);
             match catch_unwind(AssertUnwindSafe(|| __rust_begin_short_backtrace(steps))) {
                 Ok(exit) => return exit,
@@ -276,8 +278,8 @@ impl<T> Worker<T> {
     }
 }
 
-/// Calls `steps` under a name that the standard library knows: the backtrace of a panicking task ends
-/// here, and leaves out how its worker was started. (`RUST_BACKTRACE=full` shows everything.)
+/// Calls `steps` under a name that the standard library knows: the backtrace of a panicking task
+/// ends here, and leaves out how its worker was started. (`RUST_BACKTRACE=full` shows everything.)
 #[inline(never)]
 fn __rust_begin_short_backtrace<R>(steps: impl FnOnce() -> R) -> R {
     let result = steps();
@@ -287,7 +289,8 @@ fn __rust_begin_short_backtrace<R>(steps: impl FnOnce() -> R) -> R {
 }
 
 impl<T> Worker<T> {
-    /// Takes one task from anywhere, without following the protocols: only after the engine has failed.
+    /// Takes one task from anywhere, without following the protocols: only after the engine has
+    /// failed.
     pub(super) fn salvage_task(&mut self) -> Option<T> {
         let injected = |batch: &mut Vec<T>| {
             self.shared.injector.take(Order::All, |_queued| 1, batch);

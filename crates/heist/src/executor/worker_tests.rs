@@ -1,5 +1,5 @@
-//! How many tasks a worker takes at a time: from another worker the older half of its queue, rounded up
-//! and at most 64; from the injector its share, from 4 to 64.
+//! How many tasks a worker takes at a time: from another worker the older half of its queue,
+//! rounded up and at most 64; from the injector its share, from 4 to 64.
 
 use super::ExecutorConfig;
 use super::shared::PoolShared;

@@ -6,11 +6,11 @@
 //! all abort handles own together. A future that is never aborted does not pay for this.
 //!
 //! Invariants of a shared task:
-//! - Cancelling a task wakes whatever awaits it, and a waker is the caller's code. So a thread takes
-//!   the task out of the lock before it cancels it, and puts it back afterwards. A poll that finds
-//!   the task out leaves its waker, and the thread that puts the task back wakes it.
-//! - Cancelling makes the raw task forget the waker that was registered with it. So each poll leaves
-//!   a copy here, and an abort wakes it: the awaiting future polls again and registers anew.
+//! - Cancelling a task wakes whatever awaits it, and a waker is the caller's code. So a thread
+//!   takes the task out of the lock before it cancels it, and puts it back afterwards. A poll that
+//!   finds the task out leaves its waker, and the thread that puts the task back wakes it.
+//! - Cancelling makes the raw task forget the waker that was registered with it. So each poll
+//!   leaves a copy here, and an abort wakes it: the awaiting future polls again and registers anew.
 //! - The last owner detaches the task. Only an abort cancels it.
 
 use super::raw::Task;
@@ -147,7 +147,8 @@ impl<T: Send + 'static> SharedTask<T> {
             }
             TaskPlace::Ended => panic!("a shared task is not polled after its end"),
         };
-        // What is replaced is dropped without the lock: a waker's drop may be the end of its future.
+        // What is replaced is dropped without the lock: a waker's drop may be the end of its
+        // future.
         let (_place, _awaiter);
         match polled {
             Poll::Ready(output) => {

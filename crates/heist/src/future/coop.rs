@@ -1,14 +1,14 @@
 //! Cooperative yielding: the budget of a poll, and [`yield_now`].
 //!
-//! A future whose socket always has data, or whose queue is never empty, would never return `Pending`,
-//! and all other work of its worker would wait forever. So a poll has a budget of 128 operations. A
-//! *leaf* future (a socket, a channel, a permit) calls [`poll_proceed`] before each operation. When the
-//! budget is used up, that returns `Pending`, and has the future polled again after the work that is
-//! already queued.
+//! A future whose socket always has data, or whose queue is never empty, would never return
+//! `Pending`, and all other work of its worker would wait forever. So a poll has a budget of 128
+//! operations. A *leaf* future (a socket, a channel, a permit) calls [`poll_proceed`] before each
+//! operation. When the budget is used up, that returns `Pending`, and has the future polled again
+//! after the work that is already queued.
 //!
-//! heist's own leaf futures do this by themselves. Only operations that complete count. An operation
-//! that has to wait is free, because its task then yields anyway. Loops over other futures can await
-//! [`consume_budget`].
+//! heist's own leaf futures do this by themselves. Only operations that complete count. An
+//! operation that has to wait is free, because its task then yields anyway. Loops over other
+//! futures can await [`consume_budget`].
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -16,8 +16,8 @@ use std::task::{Context, Poll};
 
 use crate::sync::plant::{Plant, planted};
 
-/// The number of operations in one poll. They take some ten microseconds, so yielding costs little in
-/// comparison.
+/// The number of operations in one poll. They take some ten microseconds, so yielding costs little
+/// in comparison.
 pub const OPERATIONS_PER_POLL: u32 = 128;
 
 crate::sync::per_thread! {
@@ -34,9 +34,9 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
     polled
 }
 
-/// Runs `act` with an unlimited budget, also inside a poll. For code that polls futures itself, such as
-/// `block_on`: with the outer poll's budget used up, it would be asked to yield again and again, and the
-/// budget would never be refilled.
+/// Runs `act` with an unlimited budget, also inside a poll. For code that polls futures itself,
+/// such as `block_on`: with the outer poll's budget used up, it would be asked to yield again and
+/// again, and the budget would never be refilled.
 pub fn without_budget<R>(act: impl FnOnce() -> R) -> R {
     /// Restores also after a panic.
     struct Restore(Option<u32>);
@@ -51,13 +51,13 @@ pub fn without_budget<R>(act: impl FnOnce() -> R) -> R {
 
 /// Counts one operation of the running poll, and returns `Ready` if the poll may do it.
 ///
-/// Returns `Pending` if the budget is used up. The future was then woken already, and the caller should
-/// return `Pending` as well. On a thread that is not polling for a worker, as in `block_on`, the budget
-/// is unlimited.
+/// Returns `Pending` if the budget is used up. The future was then woken already, and the caller
+/// should return `Pending` as well. On a thread that is not polling for a worker, as in `block_on`,
+/// the budget is unlimited.
 ///
-/// Inside a poll, this exception holds for heist's own `block_on` only. The `block_on` of another crate
-/// does not know the budget: once it is used up, that function polls forever, since the budget is
-/// refilled only when the outer poll returns. Call it inside `spawn_blocking` instead.
+/// Inside a poll, this exception holds for heist's own `block_on` only. The `block_on` of another
+/// crate does not know the budget: once it is used up, that function polls forever, since the
+/// budget is refilled only when the outer poll returns. Call it inside `spawn_blocking` instead.
 ///
 /// # Examples
 ///
@@ -87,9 +87,9 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     })
 }
 
-/// Polls one operation of a leaf future, and counts it if it is ready. If the budget is used up, this
-/// does not poll the operation, which keeps its place in a queue, or what it was granted, until the
-/// task's next poll.
+/// Polls one operation of a leaf future, and counts it if it is ready. If the budget is used up,
+/// this does not poll the operation, which keeps its place in a queue, or what it was granted,
+/// until the task's next poll.
 #[inline]
 pub fn poll_counted<R>(
     cx: &mut Context<'_>,
@@ -114,8 +114,8 @@ pub fn count_operation() {
 /// Returns `true` if the running poll may do one more operation. Outside of polls, this is always
 /// `true`.
 ///
-/// Without a budget, heist's own leaf futures return `Pending` before they begin. For example, a future
-/// that acquires a permit is not in line yet.
+/// Without a budget, heist's own leaf futures return `Pending` before they begin. For example, a
+/// future that acquires a permit is not in line yet.
 #[inline]
 pub fn has_budget_remaining() -> bool {
     LEFT.with(|budget| budget.get() != Some(0)) || planted(Plant::BudgetIgnored)
@@ -127,8 +127,8 @@ pub async fn consume_budget() {
     poll_fn(poll_proceed).await;
 }
 
-/// Yields once: the future goes behind all futures that its worker has queued, and behind a batch of
-/// those in the injector.
+/// Yields once: the future goes behind all futures that its worker has queued, and behind a batch
+/// of those in the injector.
 ///
 /// # Examples
 ///

@@ -15,8 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The end of a future: its output, or the payload of its panic. If it is not taken, it is dropped, and
-/// a panic of that drop is contained.
+/// The end of a future: its output, or the payload of its panic. If it is not taken, it is dropped,
+/// and a panic of that drop is contained.
 pub struct Ended<T>(Option<Result<T, Box<dyn Any + Send>>>);
 
 impl<T> Ended<T> {

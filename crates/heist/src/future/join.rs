@@ -90,9 +90,9 @@ impl<T: Send + 'static> JoinHandle<T> {
         }
     }
 
-    /// Returns `true` if the future has ended, so that awaiting the handle takes no time: the future
-    /// has completed or panicked, or it was aborted or its executor stopped, and a worker has
-    /// dropped it.
+    /// Returns `true` if the future has ended, so that awaiting the handle takes no time: the
+    /// future has completed or panicked, or it was aborted or its executor stopped, and a worker
+    /// has dropped it.
     pub fn is_finished(&self) -> bool {
         match &*self.joined.lock() {
             Joined::Future(task) => task.is_finished(),
@@ -170,7 +170,8 @@ pub enum JoinError {
     Stopped,
     /// Its executor refused it when it was spawned.
     Refused(SpawnErrorKind),
-    /// It is a blocking call, and the system refused to start a thread for it. The call was not made.
+    /// It is a blocking call, and the system refused to start a thread for it. The call was not
+    /// made.
     NoThread(io::Error),
     /// It panicked.
     Panicked(PanicPayload),

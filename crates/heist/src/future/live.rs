@@ -1,12 +1,12 @@
 //! The futures that wait for something, so that a stop can reach them.
 //!
-//! A future that waits is not in any queue: only its wakers know it, wherever they are. A stopped pool
-//! must drop it all the same. So a future leaves a waker here when it first returns `Pending`. (Many
-//! futures complete in their first poll and never do.) A stop wakes all of them, and the workers then
-//! drop them.
+//! A future that waits is not in any queue: only its wakers know it, wherever they are. A stopped
+//! pool must drop it all the same. So a future leaves a waker here when it first returns `Pending`.
+//! (Many futures complete in their first poll and never do.) A stop wakes all of them, and the
+//! workers then drop them.
 //!
-//! Invariant: after [`LiveSet::take_all_for_good`] no future is added. A future that is refused must be
-//! polled again.
+//! Invariant: after [`LiveSet::take_all_for_good`] no future is added. A future that is refused
+//! must be polled again.
 
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicBool, CachePadded, Mutex, Ordering};
@@ -42,13 +42,14 @@ impl LiveSet {
 
     /// Returns `true` at the first call only: from then on there is something to stop.
     pub(crate) fn is_first(&self) -> bool {
-        // Relaxed: it only selects one caller, which registers with the cancel token before its future
-        // waits. Another future that comes meanwhile is in the set by the time the token is cancelled.
+        // Relaxed: it only selects one caller, which registers with the cancel token before its
+        // future waits. Another future that comes meanwhile is in the set by the time the token is
+        // cancelled.
         !self.used.load(Ordering::Relaxed) && !self.used.swap(true, Ordering::Relaxed)
     }
 
-    /// Adds a future that worker `shard` has polled. Returns `None` if the pool was stopped: the future
-    /// must then be polled again.
+    /// Adds a future that worker `shard` has polled. Returns `None` if the pool was stopped: the
+    /// future must then be polled again.
     pub(crate) fn add(&self, shard: usize, waker: Waker) -> Option<LivePlace> {
         let mut set = self.shards[shard].lock();
         if set.closed && !planted(Plant::LiveSetTakesAfterStop) {

@@ -12,9 +12,9 @@
 //! | `abort` | ending a future by its handle, or from elsewhere |
 //! | `coop` | the budget of a poll, and yielding |
 //!
-//! A future is **counted** from its spawn until it completes or is dropped. Its polls are not counted.
-//! So the pool is not done while a future lives, and a wake-up is never refused, not even after the
-//! intake was closed. `PROTOCOL.md` beside this file has the rules and their proofs.
+//! A future is **counted** from its spawn until it completes or is dropped. Its polls are not
+//! counted. So the pool is not done while a future lives, and a wake-up is never refused, not even
+//! after the intake was closed. `PROTOCOL.md` beside this file has the rules and their proofs.
 //!
 //! Not guaranteed: the end of a future that is never woken. It lives until the pool is stopped.
 

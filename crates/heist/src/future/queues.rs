@@ -21,8 +21,8 @@ pub(crate) enum Lifo {
 /// A pool's queues of futures, beside those of its typed tasks.
 #[derive(Debug)]
 pub(crate) struct FutureQueues {
-    /// Set by the first future. Until then no worker checks these queues: a pool of typed tasks pays for
-    /// one load.
+    /// Set by the first future. Until then no worker checks these queues: a pool of typed tasks
+    /// pays for one load.
     in_use: AtomicBool,
     pub(crate) injector: Injector<Runnable>,
     pub(crate) stealers: Box<[Stealer<Runnable>]>,
@@ -61,7 +61,8 @@ impl FutureQueues {
         }
     }
 
-    /// Returns `true` if an idle worker could take a future; from another worker only if `stealing`.
+    /// Returns `true` if an idle worker could take a future; from another worker only if
+    /// `stealing`.
     pub(crate) fn any_work(&self, stealing: bool) -> bool {
         self.in_use()
             && (!self.injector.is_empty()
@@ -70,8 +71,8 @@ impl FutureQueues {
                         || self.any_slot_occupied() && !planted(Plant::SleeperIgnoresSlots)))
     }
 
-    /// Returns `true` if a future waits that worker `worker` would take next, except in a private LIFO
-    /// slot.
+    /// Returns `true` if a future waits that worker `worker` would take next, except in a private
+    /// LIFO slot.
     pub(crate) fn wait_for(&self, worker: usize) -> bool {
         self.in_use()
             && !(self.stealers[worker].is_empty()

@@ -21,8 +21,8 @@ enum JoinState<T> {
     Gone,
 }
 
-/// A task that was cancelled. Only a poll shows whether its future is gone, so `is_finished`, which has a
-/// shared reference, needs a lock.
+/// A task that was cancelled. Only a poll shows whether its future is gone, so `is_finished`, which
+/// has a shared reference, needs a lock.
 enum Cancelled<T> {
     Waiting {
         gone: Pin<Box<dyn Future<Output = Option<T>> + Send>>,
@@ -70,7 +70,8 @@ impl<T> fmt::Debug for Task<T> {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Returns the future's output once it has completed, or `None` once it was cancelled and is gone.
+    /// Returns the future's output once it has completed, or `None` once it was cancelled and is
+    /// gone.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         match &mut self.0 {
             JoinState::Joining(task) => Pin::new(task).poll(cx),
@@ -79,8 +80,8 @@ impl<T: Send + 'static> Task<T> {
         }
     }
 
-    /// Cancels the task: its executor drops the future, unless it has completed. `poll` then waits until
-    /// one of the two has happened.
+    /// Cancels the task: its executor drops the future, unless it has completed. `poll` then waits
+    /// until one of the two has happened.
     pub fn cancel(&mut self) {
         if !matches!(self.0, JoinState::Joining(_)) {
             // Already cancelled: `poll` still has to wait for it.
@@ -113,8 +114,8 @@ impl<T> Task<T> {
                 let awaiter = cancelled.awaiter();
                 let is_gone = cancelled.poll_gone();
                 drop(cancelled);
-                // A poll that finds the future gone assumes that the registered waker is its own, and drops
-                // it. Here another thread may be waiting for it.
+                // A poll that finds the future gone assumes that the registered waker is its own,
+                // and drops it. Here another thread may be waiting for it.
                 if let Some(awaiter) = awaiter.filter(|_| is_gone) {
                     awaiter.wake();
                 }
@@ -125,8 +126,8 @@ impl<T> Task<T> {
     }
 }
 
-/// Creates a task from a future. The raw task calls `schedule` whenever the future must be polled; its
-/// second argument says whether the future was woken while it ran.
+/// Creates a task from a future. The raw task calls `schedule` whenever the future must be polled;
+/// its second argument says whether the future was woken while it ran.
 pub fn spawn<F, S>(future: F, schedule: S) -> (Runnable, Task<F::Output>)
 where
     F: Future + Send + 'static,

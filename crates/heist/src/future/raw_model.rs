@@ -1,20 +1,21 @@
-//! The modelled raw task: async-task's state machine over the atomics of the model checker or simulator.
+//! The modelled raw task: async-task's state machine over the atomics of the model checker or
+//! simulator.
 //!
-//! One word holds the flags and the references. The model changes it by the same read-modify-writes in the
-//! same order as `async-task` 4.7, so that a checker sees the same happens-before edges. The future, its
-//! output and the awaiter's waker are not modelled: the word decides which thread may touch them, and a
-//! second owner panics.
+//! One word holds the flags and the references. The model changes it by the same read-modify-writes
+//! in the same order as `async-task` 4.7, so that a checker sees the same happens-before edges. The
+//! future, its output and the awaiter's waker are not modelled: the word decides which thread may
+//! touch them, and a second owner panics.
 //!
 //! The model differs from the real task in two ways, because it has no unsafe code:
-//! - The standard library clones a [`Waker`] unseen. So the word counts groups of references instead of
-//!   references: all that come from one [`Runnable`] form one group, which ends with its last reference.
-//!   Clones, and drops that are not the last, order nothing here, although the real ones do. The model
-//!   orders nothing that the real task leaves unordered.
-//! - A destructor or a waker that panics aborts the real process. Here it unwinds, because checkers report
-//!   failures by panics. A failed loom model leaks what it leaves behind.
+//! - The standard library clones a [`Waker`] unseen. So the word counts groups of references
+//!   instead of references: all that come from one [`Runnable`] form one group, which ends with its
+//!   last reference. Clones, and drops that are not the last, order nothing here, although the real
+//!   ones do. The model orders nothing that the real task leaves unordered.
+//! - A destructor or a waker that panics aborts the real process. Here it unwinds, because checkers
+//!   report failures by panics. A failed loom model leaks what it leaves behind.
 //!
-//! It keeps one weakness of the real task: a detached future that waits and has kept no waker is leaked,
-//! never dropped. Code that relies on the drop must hold a waker while the future runs.
+//! It keeps one weakness of the real task: a detached future that waits and has kept no waker is
+//! leaked, never dropped. Code that relies on the drop must hold a waker while the future runs.
 
 use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{AtomicUsize, Ordering};
@@ -47,8 +48,8 @@ const REFERENCE: usize = 1 << 8;
 /// The payload of a panic.
 type Panic = Box<dyn Any + Send>;
 
-/// A value that the state word protects. Its lock is never contended, and never held while other code
-/// runs.
+/// A value that the state word protects. Its lock is never contended, and never held while other
+/// code runs.
 struct GuardedCell<T>(Mutex<Option<T>>);
 
 impl<T> GuardedCell<T> {
@@ -133,8 +134,8 @@ struct TaskCore {
 }
 
 impl TaskCore {
-    /// Replaces the word by `change` of it if `may` holds, in a compare-and-swap loop. Returns the word
-    /// before the change, or the word for which `may` did not hold.
+    /// Replaces the word by `change` of it if `may` holds, in a compare-and-swap loop. Returns the
+    /// word before the change, or the word for which `may` did not hold.
     fn update_if(
         &self,
         may: impl Fn(usize) -> bool,
@@ -202,8 +203,8 @@ impl TaskCore {
         self.state.compare_exchange_weak(current, new, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// Ends a run: gives its reference back, then wakes the awaiter. `state` is the word before the last
-    /// change.
+    /// Ends a run: gives its reference back, then wakes the awaiter. `state` is the word before the
+    /// last change.
     fn end_run(&self, state: usize, references: Arc<References>) {
         let awaiter = (state & AWAITER != 0).then(|| self.take_awaiter(None)).flatten();
         References::give_back(references);
@@ -227,8 +228,8 @@ impl TaskCore {
         self.end_run(state, references);
     }
 
-    /// Ends a poll that returned `Pending`. Returns `true` if the future was woken while it ran, and is
-    /// therefore scheduled again.
+    /// Ends a poll that returned `Pending`. Returns `true` if the future was woken while it ran,
+    /// and is therefore scheduled again.
     fn suspend(&self, mut state: usize, references: Arc<References>) -> bool {
         let mut future_dropped = false;
         loop {
@@ -265,15 +266,16 @@ impl TaskCore {
         if closed.is_err() {
             self.state.fetch_and(!RUNNING & !SCHEDULED, Ordering::AcqRel);
         }
-        // As in the real task: if it was closed before, an awaiter that registered since is not woken.
+        // As in the real task: if it was closed before, an awaiter that registered since is not
+        // woken.
         let (Ok(state) | Err(state)) = closed;
         self.end_run(state, references);
     }
 }
 
-/// Returns `true` if a model has failed and its threads are unwinding. Its atomics are gone then, and a
-/// `drop` that used them would abort the process before the failure is reported. (So a model must not drop
-/// tasks while it unwinds for another reason.)
+/// Returns `true` if a model has failed and its threads are unwinding. Its atomics are gone then,
+/// and a `drop` that used them would abort the process before the failure is reported. (So a model
+/// must not drop tasks while it unwinds for another reason.)
 fn model_has_failed() -> bool {
     cfg!(heist_loom) && std::thread::panicking()
 }
@@ -331,8 +333,8 @@ impl Wake for References {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Written even if the task is already scheduled: the thread that runs it next must see what the
-        // waker saw.
+        // Written even if the task is already scheduled: the thread that runs it next must see what
+        // the waker saw.
         let writes = |state| state & SCHEDULED == 0 || !planted(Plant::WakeOfQueuedWritesNothing);
         let may = |state| state & (COMPLETED | CLOSED) == 0 && writes(state);
         let woken = self.core.update_if(may, |state| state | SCHEDULED);
@@ -347,7 +349,8 @@ impl Wake for References {
 pub struct Runnable(Option<Arc<References>>);
 
 impl Runnable {
-    /// Polls once. Returns `true` if the future was woken while it ran, and was therefore scheduled again.
+    /// Polls once. Returns `true` if the future was woken while it ran, and was therefore scheduled
+    /// again.
     pub fn run(mut self) -> bool {
         let references = self.0.take().expect("there until it is used up");
         let core = Arc::clone(&references.core);
@@ -463,8 +466,8 @@ impl<T> Task<T> {
         }
     }
 
-    /// Closes the task, unless it is completed. Schedules it once more if needed, so that its future is
-    /// dropped.
+    /// Closes the task, unless it is completed. Schedules it once more if needed, so that its
+    /// future is dropped.
     pub fn cancel(&mut self) {
         let core = &self.core;
         let idle = |state| state & (SCHEDULED | RUNNING) == 0;
@@ -488,8 +491,8 @@ impl<T> Task<T> {
         self.detached = true;
     }
 
-    /// Returns `true` if the task is completed or closed. (For a cancelled task, the shipping version
-    /// reports whether its future is gone; no model asks that.)
+    /// Returns `true` if the task is completed or closed. (For a cancelled task, the shipping
+    /// version reports whether its future is gone; no model asks that.)
     pub fn is_finished(&self) -> bool {
         self.core.state.load(Ordering::Acquire) & (CLOSED | COMPLETED) != 0
     }
@@ -544,8 +547,8 @@ impl<T> fmt::Debug for Task<T> {
     }
 }
 
-/// Creates a task that is scheduled, but not yet passed to `schedule`. The second argument of `schedule`
-/// says whether the future was woken while it ran.
+/// Creates a task that is scheduled, but not yet passed to `schedule`. The second argument of
+/// `schedule` says whether the future was woken while it ran.
 pub fn spawn<F, S>(future: F, schedule: S) -> (Runnable, Task<F::Output>)
 where
     F: Future + Send + 'static,

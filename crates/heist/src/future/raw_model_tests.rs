@@ -1,9 +1,9 @@
 //! Compares the modelled raw task with the real one: the same script must give the same log.
 //!
-//! A script drives one task by hand: it runs, wakes, cancels and drops it, and logs what it sees. The log
-//! also has every call of the schedule function, every poll and every end. Both tasks run on one thread, so
-//! this shows that the states and their transitions agree. That the memory orderings agree can only be
-//! checked by reading.
+//! A script drives one task by hand: it runs, wakes, cancels and drops it, and logs what it sees.
+//! The log also has every call of the schedule function, every poll and every end. Both tasks run
+//! on one thread, so this shows that the states and their transitions agree. That the memory
+//! orderings agree can only be checked by reading.
 
 use super::raw_model;
 use crate::sync::Mutex;

@@ -1,9 +1,10 @@
 //! A worker's own end of its queue of futures, in a thread-local.
 //!
-//! A wake-up comes from anywhere, for example from deep inside a poll, where the worker is not at hand.
-//! On a worker's thread, the wake-up goes to that worker's own queue; the seat leads there.
+//! A wake-up comes from anywhere, for example from deep inside a poll, where the worker is not at
+//! hand. On a worker's thread, the wake-up goes to that worker's own queue; the seat leads there.
 //!
-//! Invariant: from `enter` until the guard is dropped, a worker's thread has the seat of its own pool.
+//! Invariant: from `enter` until the guard is dropped, a worker's thread has the seat of its own
+//! pool.
 
 use super::raw::Runnable;
 use crate::queue::LocalQueue;

@@ -42,8 +42,8 @@ impl ParkedSet {
         self.words[bit.word].fetch_and(!bit.mask, Ordering::AcqRel) & bit.mask != 0
     }
 
-    /// Removes and returns the worker with the lowest id. Always taking the lowest keeps the same few
-    /// workers warm, and finding it takes one instruction per word.
+    /// Removes and returns the worker with the lowest id. Always taking the lowest keeps the same
+    /// few workers warm, and finding it takes one instruction per word.
     pub(crate) fn take_lowest(&self) -> Option<usize> {
         for (index, word) in self.words.iter().enumerate() {
             let mut seen = word.load(Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! [`Idle`] of builds with planted bugs: it passes every call on to the shipping type, unless a bug or
-//! the rejected protocol ([`RoundRobin`]) is planted.
+//! [`Idle`] of builds with planted bugs: it passes every call on to the shipping type, unless a bug
+//! or the rejected protocol ([`RoundRobin`]) is planted.
 
 use super::protocol::{self, Unparked};
 use super::rejected::RoundRobin;

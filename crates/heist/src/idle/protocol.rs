@@ -6,8 +6,8 @@ use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{AtomicUsize, CachePadded, Ordering, Parker, Unparker, heavy_fence, light_fence};
 use std::time::Duration;
 
-/// Why [`Idle::park`] returned. The worker is awake; unless the pool is done, it is also counted as a
-/// searcher and its bit is clear.
+/// Why [`Idle::park`] returned. The worker is awake; unless the pool is done, it is also counted as
+/// a searcher and its bit is clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unparked {
     /// The worker found work in its last look and never slept.
@@ -43,12 +43,13 @@ impl Idle {
         (idle, parkers)
     }
 
-    /// Applies the push rule: wakes workers for `pushed` tasks. Call it after the tasks were published
-    /// where other workers can take them. Returns how many workers were woken.
+    /// Applies the push rule: wakes workers for `pushed` tasks. Call it after the tasks were
+    /// published where other workers can take them. Returns how many workers were woken.
     #[inline]
     pub fn notify_pushed(&self, pushed: usize) -> usize {
-        // Pairs with the heavy fences of `park` and `found_work`. Either this thread sees the parked
-        // bit (or that the last searcher has left), or that worker sees the push in its last look.
+        // Pairs with the heavy fences of `park` and `found_work`. Either this thread sees the
+        // parked bit (or that the last searcher has left), or that worker sees the push in its last
+        // look.
         light_fence();
         if self.searchers.load(Ordering::Relaxed) != 0 || self.parked.is_empty() {
             return 0;
@@ -69,9 +70,9 @@ impl Idle {
             WakesCountedLate => self.wake_one_uncounted(),
         );
         let Some(worker) = self.parked.take_lowest() else { return false };
-        // Count after the bit is cleared and before the token is delivered. A waker that counts first,
-        // and undoes it when the bit is already clear, shows for a moment a searcher that never
-        // searches, and a pusher would rely on it.
+        // Count after the bit is cleared and before the token is delivered. A waker that counts
+        // first, and undoes it when the bit is already clear, shows for a moment a searcher that
+        // never searches, and a pusher would rely on it.
         self.searchers.fetch_add(1, Ordering::AcqRel);
         // Also before the token, so that no reader sees more wake-ups received than sent.
         self.wakes_sent.add(1);
@@ -84,8 +85,8 @@ impl Idle {
         self.wakes_sent.get()
     }
 
-    /// Counts the calling worker as a searcher. Returns `false` if half of the pool searches already;
-    /// the worker then parks, and `park` makes up for the look that it was refused.
+    /// Counts the calling worker as a searcher. Returns `false` if half of the pool searches
+    /// already; the worker then parks, and `park` makes up for the look that it was refused.
     #[must_use]
     pub fn try_start_searching(&self) -> bool {
         self.searchers
@@ -95,11 +96,11 @@ impl Idle {
             .is_ok()
     }
 
-    /// Ends the search of a worker that found work. The last searcher passes the search on: it wakes
-    /// another worker if any queue is non-empty. Returns how many workers were woken.
+    /// Ends the search of a worker that found work. The last searcher passes the search on: it
+    /// wakes another worker if any queue is non-empty. Returns how many workers were woken.
     pub fn found_work(&self, any_work: impl Fn() -> bool) -> usize {
-        // AcqRel: a searcher that is *not* the last leaves without a fence. The last searcher sees the
-        // batch which that one has moved only through this read-modify-write.
+        // AcqRel: a searcher that is *not* the last leaves without a fence. The last searcher sees
+        // the batch which that one has moved only through this read-modify-write.
         let order = plant::order(Plant::SearchersRelaxed, Ordering::AcqRel);
         let was_last = self.searchers.fetch_sub(1, order) == 1;
         if !was_last {
@@ -143,9 +144,9 @@ impl Idle {
         Unparked::Token
     }
 
-    /// Waits for the token. Returns `true` if the token did not come although there is work. A pusher
-    /// may be about to announce work that shows at one timeout, so the work must still be unannounced
-    /// at the next.
+    /// Waits for the token. Returns `true` if the token did not come although there is work. A
+    /// pusher may be about to announce work that shows at one timeout, so the work must still be
+    /// unannounced at the next.
     fn wait_with_backstop(
         &self,
         parker: &Parker,
@@ -169,8 +170,9 @@ impl Idle {
             self.searchers.fetch_add(1, Ordering::AcqRel);
             return reason;
         }
-        // A waker was faster: it has counted this worker, or is about to, and its token is on the way.
-        // Left untaken, that token would end a later park, and the worker would search uncounted.
+        // A waker was faster: it has counted this worker, or is about to, and its token is on the
+        // way. Left untaken, that token would end a later park, and the worker would search
+        // uncounted.
         if !planted(Plant::TokenLeftUntaken) {
             parker.park();
         }
@@ -196,8 +198,8 @@ mod tests {
         parker.park_timeout(Duration::ZERO)
     }
 
-    /// Delivers a token that the test does not need: a worker that waits for one by mistake then fails
-    /// its test instead of hanging in it.
+    /// Delivers a token that the test does not need: a worker that waits for one by mistake then
+    /// fails its test instead of hanging in it.
     fn deliver_token(idle: &Idle, worker: usize) {
         idle.unparkers[worker].unpark();
     }

@@ -13,13 +13,14 @@ const PARK_TIMEOUT: Duration = Duration::from_micros(200);
 
 /// A whole protocol, to be planted and measured
 /// ([`Plant::RoundRobinWake`](crate::sync::plant::Plant::RoundRobinWake)): it does not record which
-/// workers sleep. Workers are woken in turn, parked or not: one for every 32 local spawns of a worker,
-/// and one for every spawn from elsewhere. A timeout finds the work that this misses. Searchers are
-/// neither counted nor limited.
+/// workers sleep. Workers are woken in turn, parked or not: one for every 32 local spawns of a
+/// worker, and one for every spawn from elsewhere. A timeout finds the work that this misses.
+/// Searchers are neither counted nor limited.
 #[derive(Debug)]
 pub(super) struct RoundRobin {
     next_in_turn: CachePadded<AtomicUsize>,
-    /// Each worker's local spawns. Only that worker uses its counter, so the checkers need not see it.
+    /// Each worker's local spawns. Only that worker uses its counter, so the checkers need not see
+    /// it.
     local_spawns: Box<[SharedCounter]>,
 }
 
@@ -39,7 +40,8 @@ impl RoundRobin {
         (spawns.get() / SPAWNS_PER_WAKE - before / SPAWNS_PER_WAKE) as usize
     }
 
-    /// Gives tokens to the next workers in turn, at most one each. Returns how many of them had none.
+    /// Gives tokens to the next workers in turn, at most one each. Returns how many of them had
+    /// none.
     pub(super) fn wake_in_turn(&self, unparkers: &[Unparker], wanted: usize) -> usize {
         let wake_next = |_: &usize| {
             let next = self.next_in_turn.fetch_add(1, Ordering::Relaxed);

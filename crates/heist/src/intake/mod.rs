@@ -1,9 +1,10 @@
 //! The intake: whether the pool still accepts tasks from outside, and how many it has accepted.
 //!
-//! Both live in one word, so that a spawn from outside checks and counts in a single atomic step, and no
-//! task is accepted after the intake was closed. See `PROTOCOL.md` beside this file.
+//! Both live in one word, so that a spawn from outside checks and counts in a single atomic step,
+//! and no task is accepted after the intake was closed. See `PROTOCOL.md` beside this file.
 //!
-//! Not guaranteed: that an accepted task is already in a queue. It is counted first and pushed later.
+//! Not guaranteed: that an accepted task is already in a queue. It is counted first and pushed
+//! later.
 
 #[cfg(heist_plant)]
 mod rejected;
@@ -28,7 +29,8 @@ impl IntakeWord {
         self.0 >> Self::COUNT_SHIFT
     }
 
-    /// Returns the word after `count` more tasks. 63 bits last 290 years at a billion tasks a second.
+    /// Returns the word after `count` more tasks. 63 bits last 290 years at a billion tasks a
+    /// second.
     fn plus(self, count: u64) -> Self {
         IntakeWord(self.0.wrapping_add(count << Self::COUNT_SHIFT))
     }

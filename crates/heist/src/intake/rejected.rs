@@ -4,7 +4,8 @@ use super::{Intake, IntakeWord};
 use crate::sync::Ordering;
 
 impl Intake {
-    /// Counts a task on the strength of a word that was read before: the intake may be closed by now.
+    /// Counts a task on the strength of a word that was read before: the intake may be closed by
+    /// now.
     pub(super) fn accept_in_two_steps(&self, seen: IntakeWord, count: u64) -> bool {
         let open = seen.is_accepting();
         if open {

@@ -3,8 +3,9 @@
 /// The injector interval: the number of its own tasks that a worker runs between two looks at the
 /// injector.
 ///
-/// It adapts to the duration of tasks, so that a task waits in the injector for about 1 ms at most while
-/// every worker is busy. With short tasks the looks are rare, with long ones they are frequent.
+/// It adapts to the duration of tasks, so that a task waits in the injector for about 1 ms at most
+/// while every worker is busy. With short tasks the looks are rare, with long ones they are
+/// frequent.
 #[derive(Clone, Debug)]
 pub struct InjectorInterval {
     average_task_ns: u64,
@@ -20,8 +21,8 @@ const FIRST_ESTIMATE_NS: u64 = 50_000;
 /// A new sample has a weight of one tenth.
 const SAMPLE_PARTS: u64 = 10;
 
-/// Below 8 the looks themselves would cost noticeably; above 255 the worker would notice a change of task
-/// duration too late.
+/// Below 8 the looks themselves would cost noticeably; above 255 the worker would notice a change
+/// of task duration too late.
 const TICKS_MIN: u64 = 8;
 const TICKS_MAX: u64 = 255;
 
@@ -50,8 +51,8 @@ impl InjectorInterval {
         self.ticks
     }
 
-    /// Adds the sample that `tasks` tasks took `elapsed_ns` in total. Ignores a sample of 0 tasks, and
-    /// treats a clock that went backwards as one that stood still.
+    /// Adds the sample that `tasks` tasks took `elapsed_ns` in total. Ignores a sample of 0 tasks,
+    /// and treats a clock that went backwards as one that stood still.
     pub fn update(&mut self, elapsed_ns: i64, tasks: u32) {
         if tasks == 0 {
             return;

@@ -1,17 +1,19 @@
 //! What a worker does next: the pop order, and the step that every worker loop repeats.
 //!
-//! **Policy performs no I/O, reads no clock and draws no randomness of its own.** It reaches queues, time
-//! and random numbers through [`Context`], so that the simulator runs the code that ships.
+//! **Policy performs no I/O, reads no clock and draws no randomness of its own.** It reaches
+//! queues, time and random numbers through [`Context`], so that the simulator runs the code that
+//! ships.
 //!
 //! The pop order is:
 //!
-//! 1. The worker's own queues: the newest typed task, or the next future. If both kinds wait, they take
-//!    turns ([`Turn`]). Every [`InjectorInterval`] ticks the worker looks at the injectors first.
+//! 1. The worker's own queues: the newest typed task, or the next future. If both kinds wait, they
+//!    take turns ([`Turn`]). Every [`InjectorInterval`] ticks the worker looks at the injectors
+//!    first.
 //! 2. A batch from the injectors.
 //! 3. Half of another worker's queues. The worker tries all victims, starting at a random one, in
-//!    `steal_tries` rounds. After the first round it asks to count as a searcher, and stops if it is
-//!    refused. A searcher that found nothing else takes a future from a LIFO slot that has not changed for
-//!    a while.
+//!    `steal_tries` rounds. After the first round it asks to count as a searcher, and stops if it
+//!    is refused. A searcher that found nothing else takes a future from a LIFO slot that has not
+//!    changed for a while.
 //! 4. A last look at the injectors. Then [`IdleHooks`] decide whether to search again or to park.
 
 mod interval;
@@ -58,11 +60,12 @@ pub trait Context {
     /// Returns which tasks a worker takes from the injector at a due look.
     fn due_order(&self) -> Order;
 
-    /// Takes a batch of at most `most` tasks from the injector. Returns the oldest, and moves the rest to
-    /// the worker's own queue.
+    /// Takes a batch of at most `most` tasks from the injector. Returns the oldest, and moves the
+    /// rest to the worker's own queue.
     fn pop_injector(&mut self, order: Order, most: usize) -> Option<Self::Task>;
 
-    /// Takes half of `victim`'s queue. Returns one task, and moves the rest to the worker's own queue.
+    /// Takes half of `victim`'s queue. Returns one task, and moves the rest to the worker's own
+    /// queue.
     fn steal_from(&mut self, victim: usize) -> Steal<Self::Task>;
 
     /// Returns `true` if the pool may have futures at all.
@@ -71,24 +74,25 @@ pub trait Context {
     /// Returns `true` if it is the futures' turn, and counts the turn as taken.
     fn is_futures_turn(&mut self) -> bool;
 
-    /// Returns `true` if it is the futures' turn in the injectors, where the two kinds alternate one by
-    /// one. The injectors have a count of their own: if they shared the one of the worker's queues, looks
-    /// at a fixed interval could all fall on the same kind's turn, and the other kind would wait forever.
+    /// Returns `true` if it is the futures' turn in the injectors, where the two kinds alternate
+    /// one by one. The injectors have a count of their own: if they shared the one of the worker's
+    /// queues, looks at a fixed interval could all fall on the same kind's turn, and the other kind
+    /// would wait forever.
     fn is_injected_futures_turn(&mut self) -> bool;
 
     /// Takes the next of the worker's own futures.
     fn pop_future(&mut self) -> Option<Self::Future>;
 
-    /// Takes a batch of at most `most` futures from their injector. Returns the oldest, and moves the rest
-    /// to the worker's own queue.
+    /// Takes a batch of at most `most` futures from their injector. Returns the oldest, and moves
+    /// the rest to the worker's own queue.
     fn pop_injected_future(&mut self, most: usize) -> Option<Self::Future>;
 
-    /// Takes half of `victim`'s queue of futures. Returns the oldest, and moves the rest to the worker's
-    /// own queue.
+    /// Takes half of `victim`'s queue of futures. Returns the oldest, and moves the rest to the
+    /// worker's own queue.
     fn steal_future_from(&mut self, victim: usize) -> Steal<Self::Future>;
 
-    /// Takes a future from a LIFO slot that has not changed for a while. Also returns the LIFO slot's
-    /// worker.
+    /// Takes a future from a LIFO slot that has not changed for a while. Also returns the LIFO
+    /// slot's worker.
     fn steal_from_slot(&mut self) -> Option<(Self::Future, usize)>;
 
     /// Polls a future, or drops it if the pool was stopped. Does not panic.
@@ -97,10 +101,12 @@ pub trait Context {
     /// Returns a random number below `bound`.
     fn random_below(&mut self, bound: usize) -> usize;
 
-    /// Makes the worker a searcher, unless too many workers search. Returns `true` if it is one now.
+    /// Makes the worker a searcher, unless too many workers search. Returns `true` if it is one
+    /// now.
     fn try_search(&mut self) -> bool;
 
-    /// Begins a task that was taken from `source`: the worker is neither a searcher nor quiet any more.
+    /// Begins a task that was taken from `source`: the worker is neither a searcher nor quiet any
+    /// more.
     fn begin_task(&mut self, source: Source);
 
     /// Ends a task that has returned, panicked or was dropped.

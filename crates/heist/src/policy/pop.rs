@@ -51,11 +51,11 @@ impl<T, F> Popped<T, F> {
 /// Takes the next piece of work in pop order and passes it, with `state`, to one of the three
 /// continuations. Returns `None` if there is no work.
 ///
-/// A worker that finds nothing in its own queues, in the injectors or in a first round of stealing becomes
-/// a searcher here, and stays one if it finds nothing at all.
+/// A worker that finds nothing in its own queues, in the injectors or in a first round of stealing
+/// becomes a searcher here, and stays one if it finds nothing at all.
 ///
-/// Continuations instead of a return value keep a task from the worker's own queue, as nearly all are, in
-/// registers on its way to the runner. That makes running a small task twice as fast.
+/// Continuations instead of a return value keep a task from the worker's own queue, as nearly all
+/// are, in registers on its way to the runner. That makes running a small task twice as fast.
 #[inline(always)]
 pub(crate) fn pop_task<C: Context, S, R>(
     ctx: &mut C,
@@ -126,9 +126,9 @@ fn search<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
         if let Some(popped) = steal_round(ctx) {
             return Some(popped);
         }
-        // Only after the first round: a worker that finds something at once need not write the searcher
-        // count, which every pusher reads. With 64 workers and small tasks, that cache line would never
-        // come to rest.
+        // Only after the first round: a worker that finds something at once need not write the
+        // searcher count, which every pusher reads. With 64 workers and small tasks, that cache
+        // line would never come to rest.
         if !ctx.try_search() {
             return None;
         }
@@ -176,8 +176,8 @@ pub(super) fn steal_from<C: Context>(
     steal_until_certain(|| ctx.steal_future_from(victim)).map(Work::Future)
 }
 
-/// Steals until the answer is certain: `Retry` means that another thread took something, not that the
-/// queue is empty. The loop ends, because each retry is another thread's progress.
+/// Steals until the answer is certain: `Retry` means that another thread took something, not that
+/// the queue is empty. The loop ends, because each retry is another thread's progress.
 fn steal_until_certain<W>(mut steal: impl FnMut() -> Steal<W>) -> Option<W> {
     loop {
         match steal() {

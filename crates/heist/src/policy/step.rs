@@ -26,19 +26,19 @@ pub trait IdleHooks {
 
 /// Runs tasks.
 ///
-/// A trait instead of a closure, so that an implementation can force inlining: a small task then stays in
-/// registers from the queue to the code that does the work.
+/// A trait instead of a closure, so that an implementation can force inlining: a small task then
+/// stays in registers from the queue to the code that does the work.
 pub trait RunTask<C: Context> {
-    /// Runs `task`. It may panic: the step then unwinds, and the loop around the steps catches the panic. So
-    /// a panic costs a little more, and a task that does not panic pays nothing.
+    /// Runs `task`. It may panic: the step then unwinds, and the loop around the steps catches the
+    /// panic. So a panic costs a little more, and a task that does not panic pays nothing.
     fn run(&mut self, ctx: &mut C, task: C::Task);
 
     /// Cleans up after a task that has panicked.
     fn after_panic(&mut self, ctx: &mut C, payload: Box<dyn Any + Send>);
 
-    /// Called before the worker goes quiet and parks: it must give back what others may wait for. Work that
-    /// becomes runnable by that is found, because the worker looks once more after it has set its parked
-    /// bit.
+    /// Called before the worker goes quiet and parks: it must give back what others may wait for.
+    /// Work that becomes runnable by that is found, because the worker looks once more after it has
+    /// set its parked bit.
     fn before_park(&mut self, ctx: &mut C) {
         let _ = ctx;
     }
@@ -108,7 +108,8 @@ where
     StepResult::RanTask { source, victim }
 }
 
-/// Out of line, because the compiler would merge it with the common case and copy every task for that.
+/// Out of line, because the compiler would merge it with the common case and copy every task for
+/// that.
 #[inline(never)]
 fn run_task_from_elsewhere<C: Context>(
     ctx: &mut C,

@@ -1,11 +1,11 @@
 //! Which kind goes first when typed tasks and futures wait for the same worker.
 
-/// The number of one kind that run in a row while the other waits: enough to stay in the cache, few enough
-/// to cause no noticeable delay.
+/// The number of one kind that run in a row while the other waits: enough to stay in the cache, few
+/// enough to cause no noticeable delay.
 const RUN: u32 = 16;
 
-/// Lets typed tasks and futures take turns, so that neither starves the other. If only one kind waits, it
-/// goes regardless of the turn.
+/// Lets typed tasks and futures take turns, so that neither starves the other. If only one kind
+/// waits, it goes regardless of the turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     futures: bool,

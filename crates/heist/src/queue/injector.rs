@@ -1,18 +1,20 @@
-//! The queue that all workers share: tasks from outside, tasks spawned globally, and tasks that yielded.
+//! The queue that all workers share: tasks from outside, tasks spawned globally, and tasks that
+//! yielded.
 //!
-//! It is a ring buffer under a lock, because batches matter most here: a producer pushes 64 tasks, and a
-//! worker takes up to 64, under one lock each. A lock-free queue pays an atomic operation for each task
-//! and an allocation for each block. The length is readable without the lock, so an idle look costs one
-//! load.
+//! It is a ring buffer under a lock, because batches matter most here: a producer pushes 64 tasks,
+//! and a worker takes up to 64, under one lock each. A lock-free queue pays an atomic operation for
+//! each task and an allocation for each block. The length is readable without the lock, so an idle
+//! look costs one load.
 //!
-//! Yielded tasks wait apart, each with a ticket: a worker may take one only after everything that was in
-//! the queue when it yielded was taken.
+//! Yielded tasks wait apart, each with a ticket: a worker may take one only after everything that
+//! was in the queue when it yielded was taken.
 
 use crate::sync::{AtomicUsize, CachePadded, Mutex, MutexGuard, Ordering};
 use std::collections::VecDeque;
 
-/// A ring that has grown beyond this capacity is freed when it runs empty, so that one burst does not
-/// hold its memory for the life of the pool. Smaller rings are kept: a steady state allocates nothing.
+/// A ring that has grown beyond this capacity is freed when it runs empty, so that one burst does
+/// not hold its memory for the life of the pool. Smaller rings are kept: a steady state allocates
+/// nothing.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
 /// One push in this many carries a time stamp, for the queue-time histogram.
@@ -23,8 +25,8 @@ const QUEUE_TIME_SAMPLE_INTERVAL: u64 = 64;
 pub enum Order {
     /// Only tasks that never yielded: the worker's own queue holds older tasks, which go first.
     FreshOnly,
-    /// Also a yielded task, if a task that was pushed later has been taken before it. Other workers may
-    /// have older tasks to steal, but a flood from outside must not make it wait forever.
+    /// Also a yielded task, if a task that was pushed later has been taken before it. Other workers
+    /// may have older tasks to steal, but a flood from outside must not make it wait forever.
     YieldedWhenOvertaken,
     /// Any task, in order.
     All,
@@ -93,8 +95,8 @@ impl<T> QueuedTasks<T> {
         outgrown.then(|| std::mem::take(&mut self.fresh))
     }
 
-    /// Records the time of the push that is about to happen, if its turn to be sampled has come and no
-    /// other sample is pending.
+    /// Records the time of the push that is about to happen, if its turn to be sampled has come and
+    /// no other sample is pending.
     fn sample_push(&mut self, count: u64, now_ns: impl FnOnce() -> u64) {
         let last = self.fresh_pushed + count;
         let crosses =
@@ -193,8 +195,9 @@ impl<T> Injector<T> {
         self.publish_len(&queued);
     }
 
-    /// Moves the oldest tasks to the end of `batch`, oldest first. `batch_size` maps the number of queued
-    /// tasks to the number to take. Returns the time of the push of a sampled task, if the batch has one.
+    /// Moves the oldest tasks to the end of `batch`, oldest first. `batch_size` maps the number of
+    /// queued tasks to the number to take. Returns the time of the push of a sampled task, if the
+    /// batch has one.
     pub(crate) fn take(
         &self,
         order: Order,

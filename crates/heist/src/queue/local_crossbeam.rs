@@ -62,8 +62,8 @@ impl<T> Stealer<T> {
         self.0.is_empty()
     }
 
-    /// Moves the older half of the tasks, rounded up and at most `limit`, into `into`. Returns one of
-    /// them.
+    /// Moves the older half of the tasks, rounded up and at most `limit`, into `into`. Returns one
+    /// of them.
     pub fn steal_half(&self, into: &LocalQueue<T>, limit: usize) -> Steal<T> {
         self.0.steal_batch_with_limit_and_pop(&into.0, limit)
     }

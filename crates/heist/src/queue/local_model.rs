@@ -1,11 +1,11 @@
 //! The modelled local queue: a Chase-Lev deque over the atomics of the model checker or simulator.
 //!
-//! It publishes exactly what crossbeam's does: a Release store of `back` after the task was written, a
-//! full fence between the owner's claim and its look at `front`, a compare-and-swap on `front` for each
-//! task that a thief takes, and one store of the thief's own `back` when it has taken them all. A lock
-//! around the whole queue would be simpler, but it would order operations that the real queue leaves
-//! unordered, and hide the bugs that the models search for. The cells are not modelled: the indices
-//! decide which thread may touch one.
+//! It publishes exactly what crossbeam's does: a Release store of `back` after the task was
+//! written, a full fence between the owner's claim and its look at `front`, a compare-and-swap on
+//! `front` for each task that a thief takes, and one store of the thief's own `back` when it has
+//! taken them all. A lock around the whole queue would be simpler, but it would order operations
+//! that the real queue leaves unordered, and hide the bugs that the models search for. The cells
+//! are not modelled: the indices decide which thread may touch one.
 
 use super::Steal;
 use crate::sync::{Arc, AtomicUsize, CachePadded, Ordering, fence};
@@ -131,8 +131,8 @@ impl<T> LocalQueue<T> {
         if self.0.fifo { self.pop_oldest() } else { self.pop_newest() }
     }
 
-    /// Claims by a fetch-and-add, and takes that back if the queue was empty. In that moment `front` is
-    /// beyond `back`.
+    /// Claims by a fetch-and-add, and takes that back if the queue was empty. In that moment
+    /// `front` is beyond `back`.
     fn pop_oldest(&self) -> Option<T> {
         let queue = &*self.0;
         let back = queue.back.load(Ordering::Relaxed);
@@ -190,8 +190,8 @@ impl<T> Stealer<T> {
         self.0.len() == 0
     }
 
-    /// Moves the older half of the tasks, rounded up and at most `limit`, into `into`. Returns the task
-    /// that the thief must run first.
+    /// Moves the older half of the tasks, rounded up and at most `limit`, into `into`. Returns the
+    /// task that the thief must run first.
     pub fn steal_half(&self, into: &LocalQueue<T>, limit: usize) -> Steal<T> {
         self.0.report_look();
         let (mut next, queued) = match self.0.steal_one() {

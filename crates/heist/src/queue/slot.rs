@@ -1,11 +1,12 @@
 //! A worker's LIFO slot: the future that was woken last, which its worker polls next.
 //!
-//! Only the worker fills it. The worker and every thief may take from it, each with one exchange, so a
-//! future is taken once. Counters beside it say whether it is occupied, because an exchange cannot look
-//! without taking. The worker changes two of them by plain stores; thieves add to the third.
+//! Only the worker fills it. The worker and every thief may take from it, each with one exchange,
+//! so a future is taken once. Counters beside it say whether it is occupied, because an exchange
+//! cannot look without taking. The worker changes two of them by plain stores; thieves add to the
+//! third.
 //!
-//! Not guaranteed: that a LIFO slot that looks occupied is. The count goes up before the future is in, so
-//! that no thread that looks after a fence misses a future.
+//! Not guaranteed: that a LIFO slot that looks occupied is. The count goes up before the future is
+//! in, so that no thread that looks after a fence misses a future.
 
 #[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #[path = "slot_crossbeam.rs"]
@@ -71,8 +72,8 @@ impl<T> LifoSlot<T> {
     /// Returns the version if the LIFO slot looks occupied.
     #[inline]
     pub fn occupied(&self) -> Option<usize> {
-        // Acquire, as for the lengths of queues: a thread that sees a thief's count also sees the fill
-        // before it.
+        // Acquire, as for the lengths of queues: a thread that sees a thief's count also sees the
+        // fill before it.
         let emptied = self
             .emptied_by_owner
             .load(Ordering::Acquire)

@@ -1,6 +1,6 @@
-//! The modelled exchange. Each content has a number, and the number is exchanged as the shipping cell
-//! exchanges the content itself: by one AcqRel read-modify-write. A lock would order what that leaves
-//! unordered.
+//! The modelled exchange. Each content has a number, and the number is exchanged as the shipping
+//! cell exchanges the content itself: by one AcqRel read-modify-write. A lock would order what that
+//! leaves unordered.
 
 use crate::sync::plant::{self, Plant};
 use crate::sync::{AtomicUsize, Ordering};

@@ -1,9 +1,9 @@
 //! The shuttle backend: the same types, scheduled at random.
 //!
-//! Shuttle runs its threads as coroutines on one real thread. A seeded random scheduler switches between
-//! them at every operation below. It can run pools that are too large for loom. But it is sequentially
-//! consistent: every access counts as `SeqCst` and fences do nothing, so it cannot find a missing fence
-//! or a missing Release. Loom finds those.
+//! Shuttle runs its threads as coroutines on one real thread. A seeded random scheduler switches
+//! between them at every operation below. It can run pools that are too large for loom. But it is
+//! sequentially consistent: every access counts as `SeqCst` and fences do nothing, so it cannot
+//! find a missing fence or a missing Release. Loom finds those.
 
 pub use shuttle::hint::spin_loop;
 pub use shuttle::sync::MutexGuard;
@@ -72,8 +72,8 @@ impl Parker {
         *available = false;
     }
 
-    /// Waits for the token without a timeout, so that a lost wake-up shows as a deadlock. Always returns
-    /// `true`.
+    /// Waits for the token without a timeout, so that a lost wake-up shows as a deadlock. Always
+    /// returns `true`.
     pub fn park_timeout(&self, _timeout: Duration) -> bool {
         self.park();
         true
@@ -96,7 +96,8 @@ impl Unparker {
     }
 }
 
-/// A clock that follows the schedule, so that a seed repeats it: each switch between threads takes 1 µs.
+/// A clock that follows the schedule, so that a seed repeats it: each switch between threads takes
+/// 1 µs.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(());
 

@@ -1,8 +1,8 @@
 //! The simulator's backend: the same types, on a simulated machine.
 //!
-//! Each atomic is a word of the machine's memory. Locks, parkers, threads and the channel are built on
-//! the machine's words, as the real ones are built on atomics and the system's wait queues. The same
-//! operations are read-modify-writes, so they complete the same pending stores.
+//! Each atomic is a word of the machine's memory. Locks, parkers, threads and the channel are built
+//! on the machine's words, as the real ones are built on atomics and the system's wait queues. The
+//! same operations are read-modify-writes, so they complete the same pending stores.
 
 pub use std::sync::atomic::Ordering;
 pub use std::sync::{Arc, Weak};
@@ -153,8 +153,8 @@ atomic_integer!(AtomicU8, u8);
 atomic_integer!(AtomicU64, u64);
 atomic_integer!(AtomicUsize, usize);
 
-/// Executes a fence. Only a `SeqCst` fence completes stores: the others compile to nothing on a machine
-/// with ordered stores.
+/// Executes a fence. Only a `SeqCst` fence completes stores: the others compile to nothing on a
+/// machine with ordered stores.
 #[track_caller]
 pub fn fence(order: Ordering) {
     if order == Ordering::SeqCst {
@@ -360,8 +360,8 @@ impl<T> PerThread<T> {
 
 impl<T> Drop for PerThread<T> {
     fn drop(&mut self) {
-        // These are values of simulated threads that were abandoned half-way. Dropping them would perform
-        // operations, and there is no simulated thread left to perform them.
+        // These are values of simulated threads that were abandoned half-way. Dropping them would
+        // perform operations, and there is no simulated thread left to perform them.
         std::mem::forget(std::mem::take(self.0.get_mut()));
     }
 }
@@ -447,7 +447,8 @@ pub mod thread {
             Ok(JoinHandle { thread: Thread(ThreadId(number)), end })
         }
 
-        /// Starts a real thread, on which nothing is simulated. It exists only so that the crate compiles.
+        /// Starts a real thread, on which nothing is simulated. It exists only so that the crate
+        /// compiles.
         ///
         /// # Errors
         /// The system refuses the thread.

@@ -8,8 +8,8 @@ pub use std::thread;
 
 use std::sync::{PoisonError, TryLockError};
 
-/// A mutex that ignores poison: no critical section of this crate runs the caller's code, so a panic
-/// cannot leave the data half changed.
+/// A mutex that ignores poison: no critical section of this crate runs the caller's code, so a
+/// panic cannot leave the data half changed.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
@@ -21,10 +21,11 @@ impl<T> Mutex<T> {
 
     /// Locks the mutex. While another thread holds it, spins for a few microseconds, then sleeps.
     ///
-    /// Every lock of this crate is held for nanoseconds. The standard mutex spins as well, but not once
-    /// a thread sleeps on it: from then on each unlock is a system call, and with many threads the mutex
-    /// never leaves that state. Spinning longer keeps it from getting there, and makes pushing into one
-    /// queue from several threads twice as fast (`heist-bench gates --case queue-4`).
+    /// Every lock of this crate is held for nanoseconds. The standard mutex spins as well, but not
+    /// once a thread sleeps on it: from then on each unlock is a system call, and with many threads
+    /// the mutex never leaves that state. Spinning longer keeps it from getting there, and makes
+    /// pushing into one queue from several threads twice as fast (`heist-bench gates --case
+    /// queue-4`).
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         match self.0.try_lock() {
@@ -39,9 +40,9 @@ impl<T> Mutex<T> {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    // Takes the error by value: a poisoned guard in it holds the lock, so locking again would wait for
-    // this very thread. Out of line, because otherwise every lock pays for it (`heist-bench runtime
-    // --case chained_spawn-2`).
+    // Takes the error by value: a poisoned guard in it holds the lock, so locking again would wait
+    // for this very thread. Out of line, because otherwise every lock pays for it (`heist-bench
+    // runtime --case chained_spawn-2`).
     #[cold]
     fn lock_after_spinning<'a>(
         &'a self,

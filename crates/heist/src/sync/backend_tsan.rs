@@ -1,15 +1,15 @@
 //! The ThreadSanitizer backend: real threads and the real queue, with locks and fences that it
 //! understands.
 //!
-//! ThreadSanitizer follows only code that is compiled with it. The standard library is not: the waiting
-//! half of its mutex is a black box, and every lock would look like a race. So the locks, the parker and
-//! the channel are built on `parking_lot`, which is compiled with everything else. ThreadSanitizer does
-//! not know fences at all. So `Arc` is one that uses a load where std's has a fence, and [`fence`] is a
-//! read-modify-write of one static word, which orders at least as much.
+//! ThreadSanitizer follows only code that is compiled with it. The standard library is not: the
+//! waiting half of its mutex is a black box, and every lock would look like a race. So the locks,
+//! the parker and the channel are built on `parking_lot`, which is compiled with everything else.
+//! ThreadSanitizer does not know fences at all. So `Arc` is one that uses a load where std's has a
+//! fence, and [`fence`] is a read-modify-write of one static word, which orders at least as much.
 //!
-//! It orders more, in fact: any two such fences are ordered. This build therefore misses a race between
-//! what comes before one fence and what comes after another. Loom, which models fences exactly, finds
-//! those.
+//! It orders more, in fact: any two such fences are ordered. This build therefore misses a race
+//! between what comes before one fence and what comes after another. Loom, which models fences
+//! exactly, finds those.
 
 pub use portable_atomic_util::{Arc, Weak};
 pub use std::hint::spin_loop;

@@ -1,15 +1,16 @@
-//! The interface between the simulator and the simulator's backend of [`crate::sync`]: memory, threads
-//! and time.
+//! The interface between the simulator and the simulator's backend of [`crate::sync`]: memory,
+//! threads and time.
 //!
-//! The machine itself is not part of this crate: a simulator implements [`Machine`] and installs it for
-//! the thread that it runs on. The backend performs every operation through it. Each operation may
-//! suspend the simulated thread that performs it, so other threads may run between any two operations.
+//! The machine itself is not part of this crate: a simulator implements [`Machine`] and installs it
+//! for the thread that it runs on. The backend performs every operation through it. Each operation
+//! may suspend the simulated thread that performs it, so other threads may run between any two
+//! operations.
 
 use std::cell::Cell;
 use std::panic::Location;
 
-/// The address of a word of simulated memory. Locks, tokens and the ends of threads are words as well; a
-/// thread can wait for a change of each.
+/// The address of a word of simulated memory. Locks, tokens and the ends of threads are words as
+/// well; a thread can wait for a change of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address(pub usize);
 
@@ -18,16 +19,16 @@ pub struct Address(pub usize);
 pub struct Site {
     /// The word.
     pub address: Address,
-    /// The atomic's position in real memory, from which the machine derives which atomics share a cache
-    /// line. `None` for locks, tokens and the ends of threads: each has a line of its own, so that the
-    /// result does not depend on the allocator.
+    /// The atomic's position in real memory, from which the machine derives which atomics share a
+    /// cache line. `None` for locks, tokens and the ends of threads: each has a line of its own, so
+    /// that the result does not depend on the allocator.
     pub memory: Option<usize>,
     /// The source line that performs the operation.
     pub caller: &'static Location<'static>,
 }
 
-/// The purpose of a read-modify-write. It only labels the operation in reports, except for `Unlock`: the
-/// machine need not let other threads run before it.
+/// The purpose of a read-modify-write. It only labels the operation in reports, except for
+/// `Unlock`: the machine need not let other threads run before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// An atomic read-modify-write.
@@ -53,8 +54,8 @@ pub trait Machine {
     /// Sends a value on its way to memory.
     fn store(&self, site: Site, value: u64);
 
-    /// Completes the thread's own stores, then reads a word, and writes it if `update` returns a value.
-    /// Returns what it read.
+    /// Completes the thread's own stores, then reads a word, and writes it if `update` returns a
+    /// value. Returns what it read.
     fn modify(&self, site: Site, change: Change, update: &mut dyn FnMut(u64) -> Option<u64>)
     -> u64;
 

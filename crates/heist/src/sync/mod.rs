@@ -11,22 +11,22 @@
 //! | `--cfg heist_sim` | a simulated machine |
 //!
 //! The protocols use the same code with every backend, so the code that is checked is the code that
-//! ships. Shuttle and the simulator also simulate threads, and run whole executors on them. A loom model
-//! starts its own threads around the worker loop.
+//! ships. Shuttle and the simulator also simulate threads, and run whole executors on them. A loom
+//! model starts its own threads around the worker loop.
 //!
-//! Statistics ([`crate::metrics`]) use the standard atomics directly: no protocol decides anything by
-//! them, and every modelled atomic multiplies the schedules that a model checker has to explore.
+//! Statistics ([`crate::metrics`]) use the standard atomics directly: no protocol decides anything
+//! by them, and every modelled atomic multiplies the schedules that a model checker has to explore.
 //!
 //! # The two fences
 //!
-//! The idle protocol is a Dekker-style handshake: a pusher *publishes, then looks for parked workers*; a
-//! worker *sets its parked bit, then looks for work*. Each side needs a full fence between its two
-//! halves. [`light_fence`] is for the pusher (hot: once per push), [`heavy_fence`] for the worker (cold:
-//! once per park). They have separate names so that an asymmetric pair can replace them. Today both are
-//! `SeqCst` fences, because they measured better: the fence costs nanoseconds, while Linux's
-//! `membarrier` costs its caller microseconds as soon as another thread of the process runs, and a woken
-//! worker would pay that before it can run its task. `cargo run --release -p heist-bench -- costs`
-//! prints both figures.
+//! The idle protocol is a Dekker-style handshake: a pusher *publishes, then looks for parked
+//! workers*; a worker *sets its parked bit, then looks for work*. Each side needs a full fence
+//! between its two halves. [`light_fence`] is for the pusher (hot: once per push), [`heavy_fence`]
+//! for the worker (cold: once per park). They have separate names so that an asymmetric pair can
+//! replace them. Today both are `SeqCst` fences, because they measured better: the fence costs
+//! nanoseconds, while Linux's `membarrier` costs its caller microseconds as soon as another thread
+//! of the process runs, and a woken worker would pay that before it can run its task. `cargo run
+//! --release -p heist-bench -- costs` prints both figures.
 
 pub mod plant;
 mod unshared;
@@ -59,8 +59,8 @@ pub use backend::{
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use unshared::Unshared;
 
-/// Declares a thread-local `Cell<Option<_>>`, reached by `with`. Where threads are modelled or simulated,
-/// each of those has its own value, although many of them share one real thread.
+/// Declares a thread-local `Cell<Option<_>>`, reached by `with`. Where threads are modelled or
+/// simulated, each of those has its own value, although many of them share one real thread.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __per_thread {
@@ -94,9 +94,9 @@ pub use loom;
 #[cfg(heist_shuttle)]
 pub use shuttle;
 
-/// Executes a fence that ThreadSanitizer understands, in its build; does nothing in any other. heist's
-/// wakers call it after their last use of what they hold, and when they are dropped: they are built on
-/// std's `Arc`, whose own fence ThreadSanitizer does not know.
+/// Executes a fence that ThreadSanitizer understands, in its build; does nothing in any other.
+/// heist's wakers call it after their last use of what they hold, and when they are dropped: they
+/// are built on std's `Arc`, whose own fence ThreadSanitizer does not know.
 #[inline(always)]
 pub fn show_to_sanitizer() {
     #[cfg(heist_tsan)]
@@ -111,8 +111,8 @@ pub(crate) fn light_fence() {
     fence(Ordering::SeqCst);
 }
 
-/// The worker's fence, between setting its parked bit (or leaving the searcher count) and its last look
-/// at the queues. Pairs with [`light_fence`].
+/// The worker's fence, between setting its parked bit (or leaving the searcher count) and its last
+/// look at the queues. Pairs with [`light_fence`].
 #[inline]
 pub(crate) fn heavy_fence() {
     plant::instead!(NoHeavyFence);

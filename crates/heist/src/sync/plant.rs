@@ -110,11 +110,13 @@ plants! {
     /// The end is found by one counter, to which each worker adds its batched delta (produced minus
     /// consumed) when it runs out of work.
     BatchedDeltaWhenIdle,
-    /// The end is found by one counter, to which each worker adds its batched delta when it is large.
+    /// The end is found by one counter, to which each worker adds its batched delta when it is
+    /// large.
     BatchedDeltaBeyondThreshold,
     /// The end is found when all queues look empty.
     QueuesLookEmpty,
-    /// Not a bug: the end is found by one word that counts every task in flight. Sound, and contended.
+    /// Not a bug: the end is found by one word that counts every task in flight. Sound, and
+    /// contended.
     InFlightWord,
     /// Not a bug: the quiet workers are counted in a tree of words.
     QuietTree,
@@ -126,8 +128,8 @@ plants! {
     CountBeforeLooking,
 
     // Waiting tasks, gated queues and lanes.
-    /// What ends outside of the workers is counted, but the thread does not check whether it was the
-    /// last.
+    /// What ends outside of the workers is counted, but the thread does not check whether it was
+    /// the last.
     EndOutsideUnchecked,
     /// A pool that is stopped does not release the tasks that wait for a permit.
     StopForgetsWaiters,
@@ -156,8 +158,8 @@ plants! {
     FinishForgetsSummary,
     /// `finish_and_schedule` is a plain store.
     FinishAndScheduleStores,
-    /// A consumer that empties a signal clears the signal's mark in the summary and does not look at
-    /// the signal again.
+    /// A consumer that empties a signal clears the signal's mark in the summary and does not look
+    /// at the signal again.
     SummaryClearRaces,
     /// A gate's guard that is dropped unfinished only finishes.
     GuardDropForgets,
@@ -262,8 +264,8 @@ mod switch {
     use std::cell::Cell;
 
     thread_local! {
-        // Loom, shuttle and the simulator run their threads on the test's own thread. So all of them
-        // see this switch, and tests that run at the same time do not.
+        // Loom, shuttle and the simulator run their threads on the test's own thread. So all of
+        // them see this switch, and tests that run at the same time do not.
         static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// Makes a type that contains a `T` shareable between threads, as errors should be, even if the `T` is
-/// not `Sync`. That is sound because no reference to the value is ever given out. The mutex is never
-/// locked, so the checkers need not see it.
+/// Makes a type that contains a `T` shareable between threads, as errors should be, even if the `T`
+/// is not `Sync`. That is sound because no reference to the value is ever given out. The mutex is
+/// never locked, so the checkers need not see it.
 pub(crate) struct Unshared<T>(Mutex<T>);
 
 impl<T> Unshared<T> {

@@ -1,11 +1,11 @@
 //! Detects when a pool is done.
 //!
 //! Each worker counts, on a cache line of its own, the tasks that it produced and the tasks that it
-//! consumed. The pool is *done* when the intake is closed and the number of consumed tasks equals the
-//! number of accepted and produced ones. Comparing the sums takes a pass over all workers, so only
-//! those threads do it that can succeed: the last worker to go quiet, the thread that closes the
-//! intake of a quiet pool, and a thread that ends a task outside of the workers. The order of every
-//! step matters; `PROTOCOL.md` beside this file says why.
+//! consumed. The pool is *done* when the intake is closed and the number of consumed tasks equals
+//! the number of accepted and produced ones. Comparing the sums takes a pass over all workers, so
+//! only those threads do it that can succeed: the last worker to go quiet, the thread that closes
+//! the intake of a quiet pool, and a thread that ends a task outside of the workers. The order of
+//! every step matters; `PROTOCOL.md` beside this file says why.
 //!
 //! Not guaranteed: that a sum which is read while tasks run means anything. Only equality does.
 //!

@@ -1,5 +1,5 @@
-//! [`Termination`] and [`Ledger`] of builds with planted bugs: they pass every call on to the shipping
-//! types, unless a bug or a rejected algorithm ([`Scheme`]) is planted.
+//! [`Termination`] and [`Ledger`] of builds with planted bugs: they pass every call on to the
+//! shipping types, unless a bug or a rejected algorithm ([`Scheme`]) is planted.
 
 use super::protocol::{self, WentQuiet};
 use super::rejected::Scheme;
@@ -72,7 +72,8 @@ impl Termination {
         self.count_at_once(-1);
     }
 
-    /// Counts one task as ended on a thread that is not a worker. Returns `true` if the pool is done.
+    /// Counts one task as ended on a thread that is not a worker. Returns `true` if the pool is
+    /// done.
     #[must_use]
     pub fn consume_outside(&self, intake: &Intake) -> bool {
         match &self.rejected {
@@ -91,7 +92,8 @@ impl Termination {
         }
     }
 
-    /// Returns how many tasks and futures were produced inside the pool, as far as this thread sees.
+    /// Returns how many tasks and futures were produced inside the pool, as far as this thread
+    /// sees.
     pub(crate) fn sum_produced(&self) -> u64 {
         self.shipping.sum_produced()
     }

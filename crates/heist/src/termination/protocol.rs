@@ -19,7 +19,8 @@ struct PublishedCounts {
 #[derive(Debug)]
 pub struct Termination {
     workers: Box<[CachePadded<PublishedCounts>]>,
-    /// What running tasks produce without their worker's ledger: see [`Termination::produce_inside`].
+    /// What running tasks produce without their worker's ledger: see
+    /// [`Termination::produce_inside`].
     produced_inside: CachePadded<AtomicU64>,
     /// What ended on threads that are not workers.
     pub(super) consumed_outside: CachePadded<AtomicU64>,
@@ -82,8 +83,8 @@ impl Termination {
     #[must_use]
     pub fn closer_finds_done(&self, intake: &Intake) -> bool {
         // A read-modify-write, although it changes nothing: a worker that goes quiet later sees the
-        // closed intake through it, and this thread sees every worker that went quiet earlier. With a
-        // plain load each may miss the other, and `join` on an idle pool hangs.
+        // closed intake through it, and this thread sees every worker that went quiet earlier. With
+        // a plain load each may miss the other, and `join` on an idle pool hangs.
         let quiet = plant::pick!(
             CloserOnlyLoads => self.quiet.load(Ordering::Acquire),
             _ => self.quiet.fetch_add(0, Ordering::AcqRel),
@@ -91,16 +92,17 @@ impl Termination {
         quiet == self.workers.len() && self.sums_are_equal(intake)
     }
 
-    /// Returns `true` if the intake is closed and every task that was accepted or produced has ended.
+    /// Returns `true` if the intake is closed and every task that was accepted or produced has
+    /// ended.
     pub(super) fn sums_are_equal(&self, intake: &Intake) -> bool {
         let state = intake.state();
         if state.accepting {
             return false;
         }
         plant::instead!(SumsReversed => self.reversed_sums_are_equal(state.accepted));
-        // Consumed first: each task that this sum counts was produced before, so the second sum counts
-        // it as well. Summed the other way round, an old `produced` could equal a newer `consumed` by
-        // accident.
+        // Consumed first: each task that this sum counts was produced before, so the second sum
+        // counts it as well. Summed the other way round, an old `produced` could equal a newer
+        // `consumed` by accident.
         let consumed = self.sum_consumed();
         let produced = state.accepted + self.sum_produced();
         assert!(
@@ -110,19 +112,19 @@ impl Termination {
         consumed == produced
     }
 
-    /// Counts tasks that a running task produces without its worker's ledger, because it pushes into a
-    /// gated queue or waits for a permit. Call it before the tasks are published.
+    /// Counts tasks that a running task produces without its worker's ledger, because it pushes
+    /// into a gated queue or waits for a permit. Call it before the tasks are published.
     ///
-    /// The pool cannot be found done meanwhile: the calling worker is not quiet, and a blocking call
-    /// that gets here is counted and has not ended.
+    /// The pool cannot be found done meanwhile: the calling worker is not quiet, and a blocking
+    /// call that gets here is counted and has not ended.
     pub fn produce_inside(&self, count: u64) {
         // Relaxed, as `produced` is: the worker that consumes the task got it through a queue and
         // publishes its end with Release.
         self.produced_inside.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Counts futures as spawned by `worker`. Call it on that worker's thread, while the worker is not
-    /// quiet, and before the futures are published.
+    /// Counts futures as spawned by `worker`. Call it on that worker's thread, while the worker is
+    /// not quiet, and before the futures are published.
     #[inline]
     pub fn spawn_futures_on(&self, worker: usize, count: u64) {
         let spawned = &self.workers[worker].futures_spawned;
@@ -130,8 +132,8 @@ impl Termination {
         spawned.store(spawned.load(Ordering::Relaxed) + count, Ordering::Relaxed);
     }
 
-    /// Counts a future as ended by `worker`. Call it on that worker's thread, while the worker is not
-    /// quiet: no check is needed, because the worker will go quiet later.
+    /// Counts a future as ended by `worker`. Call it on that worker's thread, while the worker is
+    /// not quiet: no check is needed, because the worker will go quiet later.
     #[inline]
     pub fn end_future_on(&self, worker: usize) {
         let ended = &self.workers[worker].futures_ended;
@@ -140,22 +142,23 @@ impl Termination {
         ended.store(ended.load(Ordering::Relaxed) + 1, order);
     }
 
-    /// Counts one task as ended on a thread that is not a worker. Returns `true` if the pool is done
-    /// now; the caller must then send every worker home.
+    /// Counts one task as ended on a thread that is not a worker. Returns `true` if the pool is
+    /// done now; the caller must then send every worker home.
     ///
     /// This thread checks, because all workers may already be quiet.
     #[must_use]
     pub fn consume_outside(&self, intake: &Intake) -> bool {
-        // Release: pairs with the Acquire of the sums. The read-modify-write of the quiet count in the
-        // check orders this thread and the last worker to go quiet: one of the two sees the other.
+        // Release: pairs with the Acquire of the sums. The read-modify-write of the quiet count in
+        // the check orders this thread and the last worker to go quiet: one of the two sees the
+        // other.
         self.consumed_outside.fetch_add(1, Ordering::Release);
         plant::instead!(EndOutsideUnchecked => false);
         self.closer_finds_done(intake)
     }
 
     pub(super) fn sum_consumed(&self) -> u64 {
-        // Acquire pairs with the Release of `publish_consumed` and brings along every `produced` store
-        // that led to these tasks.
+        // Acquire pairs with the Release of `publish_consumed` and brings along every `produced`
+        // store that led to these tasks.
         let by_worker = |worker: &CachePadded<PublishedCounts>| {
             worker.consumed.load(Ordering::Acquire) + worker.futures_ended.load(Ordering::Acquire)
         };
@@ -163,7 +166,8 @@ impl Termination {
         by_workers + self.consumed_outside.load(Ordering::Acquire)
     }
 
-    /// Returns how many tasks and futures were produced inside the pool, as far as this thread sees.
+    /// Returns how many tasks and futures were produced inside the pool, as far as this thread
+    /// sees.
     pub(crate) fn sum_produced(&self) -> u64 {
         let by_worker = |worker: &CachePadded<PublishedCounts>| {
             worker.produced.load(Ordering::Relaxed) + worker.futures_spawned.load(Ordering::Relaxed)
@@ -185,8 +189,8 @@ impl Termination {
 }
 
 impl Ledger {
-    /// Counts `count` tasks as produced, **then** calls `push` to publish them. The other way round, a
-    /// thief could run such a task and count it as consumed before it counts as produced.
+    /// Counts `count` tasks as produced, **then** calls `push` to publish them. The other way
+    /// round, a thief could run such a task and count it as consumed before it counts as produced.
     #[inline(always)]
     pub fn produce(&mut self, termination: &Termination, count: u64, push: impl FnOnce()) {
         self.produced += count;
@@ -201,8 +205,8 @@ impl Ledger {
         self.consumed += 1;
     }
 
-    /// Publishes the worker's counts and marks it as quiet: it holds no task and is about to park. The
-    /// last worker to go quiet compares the sums. Does nothing if the worker is already quiet.
+    /// Publishes the worker's counts and marks it as quiet: it holds no task and is about to park.
+    /// The last worker to go quiet compares the sums. Does nothing if the worker is already quiet.
     #[must_use]
     pub fn go_quiet(&mut self, termination: &Termination, intake: &Intake) -> WentQuiet {
         if self.quiet {
@@ -228,8 +232,8 @@ impl Ledger {
         is_due
     }
 
-    /// Marks the worker as busy: it has taken a task and is about to run it. Returns `true` if it was
-    /// quiet.
+    /// Marks the worker as busy: it has taken a task and is about to run it. Returns `true` if it
+    /// was quiet.
     #[inline]
     pub fn leave_quiet(&mut self, termination: &Termination) -> bool {
         let was_quiet = self.quiet;

@@ -1,8 +1,8 @@
 //! The rejected ways to find the end. Three are wrong; two are sound but cost more.
 //!
-//! All but one of them keep a single counter of the tasks produced minus the tasks consumed. Together
-//! with the accepted tasks it is zero when nothing is outstanding. `PROTOCOL.md` says why each was
-//! rejected.
+//! All but one of them keep a single counter of the tasks produced minus the tasks consumed.
+//! Together with the accepted tasks it is zero when nothing is outstanding. `PROTOCOL.md` says why
+//! each was rejected.
 
 use super::protocol::Termination;
 use crate::intake::Intake;

@@ -49,8 +49,8 @@ fn start_worker(mut worker: Worker<()>) -> loom::thread::JoinHandle<()> {
     })
 }
 
-/// Runs a pool of two workers to its end. The first one polls what `prepare` spawns, in that order; one of
-/// these futures must start the second worker.
+/// Runs a pool of two workers to its end. The first one polls what `prepare` spawns, in that order;
+/// one of these futures must start the second worker.
 pub fn run_with_late_worker(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<()>, LateWorker),
@@ -74,7 +74,8 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls the future on this thread of the model until it is ready: at first, and then whenever it is woken.
+/// Polls the future on this thread of the model until it is ready: at first, and then whenever it
+/// is woken.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let parker = Parker::new();
     let waker = Waker::from(std::sync::Arc::new(Unpark(parker.unparker())));
@@ -89,8 +90,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 
 /// An event that a future waits for.
 ///
-/// It orders as little as possible: only the wake-up lets the waiting future see what was written before the
-/// event. A pair of fences makes sure that the two sides do not miss each other. The waker is not modelled.
+/// It orders as little as possible: only the wake-up lets the waiting future see what was written
+/// before the event. A pair of fences makes sure that the two sides do not miss each other. The
+/// waker is not modelled.
 #[derive(Clone)]
 pub struct Event(Arc<EventState>);
 

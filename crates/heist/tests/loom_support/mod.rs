@@ -20,14 +20,14 @@ pub enum Size {
     Small,
     /// Two workers of the idle protocol, or a whole pool that is small or loaded before it starts.
     Medium,
-    /// Two workers of a whole pool, and a producer: a million schedules with two pre-emptions, which takes
-    /// minutes.
+    /// Two workers of a whole pool, and a producer: a million schedules with two pre-emptions,
+    /// which takes minutes.
     Large,
 }
 
 impl Size {
-    /// Returns the largest number of pre-emptions: 2 in CI, and 1 for large models; with `HEIST_LOOM=full`, as
-    /// many as end within minutes.
+    /// Returns the largest number of pre-emptions: 2 in CI, and 1 for large models; with
+    /// `HEIST_LOOM=full`, as many as end within minutes.
     fn bound(self) -> Option<usize> {
         let full = std::env::var("HEIST_LOOM").is_ok_and(|mode| mode == "full");
         match self {
@@ -59,8 +59,8 @@ pub fn explore(bound: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
     println!("{} schedules in {:.1} s", schedules.get(), started.elapsed().as_secs_f64());
 }
 
-/// Requires that the model fails with `symptom` when `plant` is planted. `bound` pre-emptions are enough to
-/// show it.
+/// Requires that the model fails with `symptom` when `plant` is planted. `bound` pre-emptions are
+/// enough to show it.
 pub fn must_fail(
     plant: Plant,
     bound: usize,
@@ -75,8 +75,8 @@ pub fn must_fail(
 
 thread_local! {
     static FAILURE_IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
-    /// The message of the first panic of an expected failure. More may follow: code that contains panics keeps
-    /// running in a model that has ended.
+    /// The message of the first panic of an expected failure. More may follow: code that contains
+    /// panics keeps running in a model that has ended.
     static FIRST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -121,8 +121,8 @@ pub fn fails(bound: usize, symptom: &str, model: impl Fn() + Send + Sync + 'stat
 /// Loom's message when all remaining threads wait.
 pub const DEADLOCK: &str = "deadlock";
 
-/// Looks again `times` times, then parks. Most models park at once, because spinning adds schedules and
-/// nothing new.
+/// Looks again `times` times, then parks. Most models park at once, because spinning adds schedules
+/// and nothing new.
 pub struct LookAgain {
     pub times: u32,
     looks: u32,
@@ -174,8 +174,8 @@ pub fn start<T: Send + 'static>(
     })
 }
 
-/// [`start`], with tasks in the injector and the intake closed before the first worker runs: only the
-/// workers are left to interleave.
+/// [`start`], with tasks in the injector and the intake closed before the first worker runs: only
+/// the workers are left to interleave.
 pub fn start_loaded<T: Send + 'static>(
     config: &ExecutorConfig,
     mut tasks: Vec<T>,
@@ -198,8 +198,8 @@ pub fn start_with<T: Send + 'static>(
     (shared, start_workers(workers, work))
 }
 
-/// [`start`] with the real task runner, which contains panics and drops tasks after a stop. Calls `prepare`
-/// before the first worker runs.
+/// [`start`] with the real task runner, which contains panics and drops tasks after a stop. Calls
+/// `prepare` before the first worker runs.
 pub fn start_prepared<T: Send + 'static, P>(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<T>) -> P,
@@ -235,8 +235,8 @@ pub fn work<T>(worker: &mut Worker<T>, runner: &mut impl RunTask<Worker<T>>) {
     worker.work_until_done(&mut LookAgain::new(0), &mut NoTrace, runner);
 }
 
-/// A point where tasks meet: they can only end together. With one worker for each party, a task for which no
-/// worker is awake stops the model, and loom reports the deadlock.
+/// A point where tasks meet: they can only end together. With one worker for each party, a task for
+/// which no worker is awake stops the model, and loom reports the deadlock.
 #[derive(Clone)]
 pub struct Rendezvous(Arc<(Mutex<usize>, loom::sync::Condvar)>);
 
@@ -256,8 +256,8 @@ impl Rendezvous {
     }
 }
 
-/// A value that a failing model leaks. Loom's threads are gone then, and a `drop` that uses its atomics (a
-/// permit's, a budget's) would abort the process before the failure is reported.
+/// A value that a failing model leaks. Loom's threads are gone then, and a `drop` that uses its
+/// atomics (a permit's, a budget's) would abort the process before the failure is reported.
 pub struct Kept<T>(Option<T>);
 
 impl<T> Kept<T> {

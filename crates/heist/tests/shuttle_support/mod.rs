@@ -23,8 +23,8 @@ pub const LIVELOCK: &str = "exceeded max_steps";
 /// The seed of the schedulers: arbitrary, but fixed, so that CI repeats itself.
 const SEED: u64 = 0x0068_6569_7374;
 
-/// The depth of the priority scheduler: priorities change at one point fewer. It is enough for every planted
-/// bug, and more only spreads the schedules thinner.
+/// The depth of the priority scheduler: priorities change at one point fewer. It is enough for
+/// every planted bug, and more only spreads the schedules thinner.
 const PCT_DEPTH: usize = 3;
 
 /// A counter that is not part of the schedule.
@@ -73,8 +73,8 @@ pub fn check(schedules: usize, scenario: impl Fn() + Clone + Send + Sync + 'stat
     explore("pct", PctScheduler::new_from_seed(SEED, PCT_DEPTH, schedules), scenario);
 }
 
-/// Requires that the scenario fails with `symptom` when `plant` is planted, within `schedules` schedules of
-/// one of the kinds.
+/// Requires that the scenario fails with `symptom` when `plant` is planted, within `schedules`
+/// schedules of one of the kinds.
 pub fn must_fail(
     plant: Plant,
     schedules: usize,
@@ -102,8 +102,8 @@ pub fn config(workers: usize) -> ExecutorConfig {
     ExecutorConfig { workers, steal_tries: 1, spin_iters: 0, ..ExecutorConfig::default() }
 }
 
-/// A point where tasks meet: they can only end together. With one worker for each party, a task for which no
-/// worker is awake stops the schedule, and shuttle reports the deadlock.
+/// A point where tasks meet: they can only end together. With one worker for each party, a task for
+/// which no worker is awake stops the schedule, and shuttle reports the deadlock.
 #[derive(Clone)]
 pub struct Rendezvous(Arc<(Mutex<usize>, Condvar)>);
 

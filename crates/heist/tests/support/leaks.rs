@@ -4,8 +4,8 @@ use super::counting::CountingAllocator;
 use super::{SILENT, wait_until, watched};
 use std::sync::{Mutex, PoisonError};
 
-/// Garbage that the queues' memory reclamation holds back, and what the test harness allocates. A leak of 64
-/// bytes per pool would be beyond it.
+/// Garbage that the queues' memory reclamation holds back, and what the test harness allocates. A
+/// leak of 64 bytes per pool would be beyond it.
 const GROWTH_BYTES_MAX: isize = 60_000;
 
 /// The allocator counts for the whole process, so one test at a time.
@@ -24,7 +24,8 @@ fn compare(allocator: &CountingAllocator, cycle: impl Fn()) {
     (0..100).for_each(|_| cycle());
     let before = allocator.live_bytes();
     (0..1_000).for_each(|_| cycle());
-    // A thread is joined a moment before the system has forgotten it, and it frees its last bytes then.
+    // A thread is joined a moment before the system has forgotten it, and it frees its last bytes
+    // then.
     #[cfg(target_os = "linux")]
     for thread_name in ["ended-", SILENT] {
         wait_until("no thread of the pools is left", || {

@@ -1,5 +1,5 @@
-//! What the tests of gated queues, budgets and lanes share: consumers over a pool of jobs, items that say when they
-//! end, a log, and a hand-made waker.
+//! What the tests of gated queues, budgets and lanes share: consumers over a pool of jobs, items
+//! that say when they end, a log, and a hand-made waker.
 
 use super::sync::Mutex;
 use super::{Job, Runs, check_all_run, check_finished, job};
@@ -23,8 +23,9 @@ pub(crate) fn consumed_by<T: Send + 'static>(
     }
 }
 
-/// [`check_finished`], for a pool that ended `others` tasks besides those that consumed. (A task takes one turn after
-/// the other while nothing else waits for its worker, so there may be fewer tasks than turns.)
+/// [`check_finished`], for a pool that ended `others` tasks besides those that consumed. (A task
+/// takes one turn after the other while nothing else waits for its worker, so there may be fewer
+/// tasks than turns.)
 #[track_caller]
 pub(crate) fn check_finished_with_turns(metrics: &MetricsSnapshot, others: u64, turns: u64) {
     let ended = metrics.tasks_ended();

@@ -81,7 +81,8 @@ impl Avx2 {
                 }),
             })
         });
-        // ASCII: digits are 0x30 to 0x39, letters 0x41 to 0x4f and 0x50 to 0x5a, and the same from 0x61.
+        // ASCII: digits are 0x30 to 0x39, letters 0x41 to 0x4f and 0x50 to 0x5a, and the same from
+        // 0x61.
         let class = ByHalves {
             low: Shuffle::new(|half| {
                 let digit = if half <= 9 { DIGIT } else { 0 };

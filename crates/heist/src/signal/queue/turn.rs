@@ -11,9 +11,9 @@ use std::marker::PhantomData;
 /// its holder is the only consumer.
 ///
 /// When there is something to consume, the queue puts a task with a turn on its executor. The task
-/// should call [`QueueTurn::run`] before it ends. The executor counts the task, not the turn: `join`
-/// does not wait for a turn that was moved out of its task, and the items that such a turn leaves
-/// behind after the join are dropped.
+/// should call [`QueueTurn::run`] before it ends. The executor counts the task, not the turn:
+/// `join` does not wait for a turn that was moved out of its task, and the items that such a turn
+/// leaves behind after the join are dropped.
 ///
 /// If a turn is dropped and not run, by an early panic or by a task that ignores it, then the queue
 /// drops its oldest item, counts it as dropped, and sends another turn if it has more. So a task
