@@ -7,7 +7,7 @@
 //!
 //! 1. [`SecretDetector::judge_content`]: everything that depends on the text alone;
 //! 2. [`SecretDetector::judge_path`]: everything that depends on the object's path. Several paths
-//! can share one content; the first part is then the same for all of them.
+//!    can share one content; the first part is then the same for all of them.
 //!
 //! A [`Witness`] is notified of each step. A scan uses [`Unobserved`], which costs nothing; an
 //! explanation takes notes.
