@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// let home = detector.detect_at(DeviceNumber::new(0, 52), Some(40));
 /// assert_eq!((home.kind, home.name.as_str()), (DeviceKind::Network, "server:/home"));
 ///
-/// Without sysfs, only the number of a disk is known.
+/// // Without sysfs, only the number of a disk is known.
 /// let disk = detector.detect_at(DeviceNumber::new(8, 1), None);
 /// assert_eq!((disk.kind, disk.id.to_string().as_str()), (DeviceKind::Unknown, "8:1"));
 /// ```
