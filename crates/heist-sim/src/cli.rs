@@ -57,7 +57,7 @@ enum Command {
 
 #[derive(Args)]
 struct RunArgs {
-    /// Stop after this many seconds [default: 60, unless `--schedules` is given]
+    /// Stop after this many seconds [default: 60, unless `--schedules` or `--exhaustive` is given]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
     /// Stop after this many schedules
@@ -144,12 +144,12 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
     let progress = Progress::new();
     let tally = campaign.run(&|schedules, failures| progress.show(schedules, failures));
     progress.finish();
-    let told = tally.found.len().min(if args.keep_going { TOLD_MAX } else { 1 });
-    for found in &tally.found[..told] {
+    let printed = tally.found.len().min(if args.keep_going { PRINTED_MAX } else { 1 });
+    for found in &tally.found[..printed] {
         explain(found, args)?;
     }
-    if told as u64 != tally.failures {
-        say(format_args!("printed {told} of {} failures", tally.failures));
+    if printed as u64 != tally.failures {
+        say(format_args!("printed {printed} of {} failures", tally.failures));
     }
     say(format_args!(
         "{} steps, {} per schedule",
@@ -161,7 +161,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
 }
 
 /// The number of failures that `run --keep-going` prints in full. Further ones are only counted.
-const TOLD_MAX: usize = 5;
+const PRINTED_MAX: usize = 5;
 
 impl RunArgs {
     /// Returns the time limit: `otherwise` if the user gave no limit at all.
@@ -192,7 +192,7 @@ fn run_exhaustive(args: &RunArgs, bound: u32) -> Result<ExitCode, String> {
         let scenario = (*scenario).clone();
         let schedule = Schedule { origin, plant, failure, scenario, decisions };
         let path = args.out.join(format!("{name}-exhaustive.json"));
-        tell(&schedule, &path)?;
+        print_schedule(&schedule, &path)?;
     } else if explored.complete {
         say(format_args!("played every schedule of {name} with at most {bound} deviations"));
     } else {
@@ -220,10 +220,11 @@ fn explain(found: &Found, args: &RunArgs) -> Result<(), String> {
     say(format_args!("HEIST_SIM_SEED={}{plant} target-sim/release/heist-sim replay", found.plan));
     say(format_args!("written to {}", path.display()));
     let minimised = minimise(&schedule, &mut |text| eprintln!("minimising: {text}"))?;
-    tell(&minimised, &args.out.join(format!("{name}-minimised.json")))
+    print_schedule(&minimised, &args.out.join(format!("{name}-minimised.json")))
 }
 
-fn tell(schedule: &Schedule, path: &Path) -> Result<(), String> {
+/// Writes a schedule to a file, then replays it and prints every step.
+fn print_schedule(schedule: &Schedule, path: &Path) -> Result<(), String> {
     schedule.write(path)?;
     let outcome = schedule.replay(true)?;
     let scenario = serde_json::to_string(&schedule.scenario).unwrap_or_default();
@@ -251,13 +252,13 @@ enum AskedFor {
 }
 
 fn asked_for(args: &ReplayArgs) -> Result<AskedFor, String> {
-    let no_plan = match args.schedule.parse() {
+    let not_a_plan = match args.schedule.parse() {
         Ok(plan) => return Ok(AskedFor::Plan(plan)),
-        Err(no_plan) => no_plan,
+        Err(not_a_plan) => not_a_plan,
     };
     let path = Path::new(&args.schedule);
     if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
-        return Err(format!("{no_plan}; there is no file of that name either"));
+        return Err(format!("{not_a_plan}; there is no file of that name either"));
     }
     let schedule = Schedule::read(path)?;
     let planted = args.plant.map(|plant| format!("{plant:?}"));
@@ -309,7 +310,7 @@ fn minimise_one(args: &MinimiseArgs) -> Result<ExitCode, String> {
     // Fail now, rather than after minutes of work, if the file cannot be written.
     schedule.write(&args.out)?;
     let minimised = minimise(&schedule, &mut |text| eprintln!("minimising: {text}"))?;
-    tell(&minimised, &args.out)?;
+    print_schedule(&minimised, &args.out)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -37,13 +37,15 @@ fn a_failure_can_be_replayed_and_minimised() {
     let planted = ["--plant", "NoLookAfterBit"];
     let run = ["run", "--schedules", "1000", "--scenario", "standard", "--out", folder];
     let output = heist_sim(&[&run[..], &planted[..]].concat());
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("asleep-beside-work"), "{told}");
-    assert!(told.lines().last().is_some_and(|line| line.ends_with("failures: 1")), "{told}");
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("asleep-beside-work"), "{printed}");
+    assert!(printed.lines().last().is_some_and(|line| line.ends_with("failures: 1")), "{printed}");
 
-    let line =
-        told.lines().find(|line| line.starts_with("HEIST_SIM_SEED=")).expect("the seed is printed");
+    let line = printed
+        .lines()
+        .find(|line| line.starts_with("HEIST_SIM_SEED="))
+        .expect("the seed is printed");
     let seed = line.split(['=', ' ']).nth(1).unwrap();
     let again = heist_sim(&[&["replay", seed][..], &planted[..]].concat());
     assert_eq!(again.status.code(), Some(1));
@@ -115,9 +117,9 @@ fn invalid_scenarios_and_output_paths_are_reported_at_once() {
     ] {
         let path = scenario(programs);
         let output = heist_sim(&["replay", path.to_str().unwrap()]);
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains(expected) && told.contains("absurd.json"), "{told}");
+        let printed = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{printed}");
+        assert!(printed.contains(expected) && printed.contains("absurd.json"), "{printed}");
     }
     let inside_a_file = scenario("[]").join("folder");
     let output = heist_sim(&["run", "--schedules", "5", "--out", inside_a_file.to_str().unwrap()]);

@@ -52,8 +52,8 @@ fn schedules_fail_with_their_bug_and_pass_without_it() {
     let mut astray = 0;
     for (path, schedule) in &corpus {
         let name = path.file_name().unwrap().to_string_lossy();
-        let mended = on_its_own_thread(|| schedule.replay(false).unwrap().failure);
-        assert_eq!(mended.map(|failure| failure.to_string()), None, "{name}, without its bug");
+        let without_bug = on_its_own_thread(|| schedule.replay(false).unwrap().failure);
+        assert_eq!(without_bug.map(|failure| failure.to_string()), None, "{name}, without its bug");
         if schedule.plant.is_some() && !on_its_own_thread(|| schedule.still_fails().unwrap()) {
             astray += 1;
             let finds = on_its_own_thread(|| search_finds(schedule));

@@ -1,9 +1,9 @@
 //! A driver that runs threads by priority and changes the priorities at a few random moments.
 //!
 //! This is probabilistic concurrency testing (PCT), after Burckhardt et al., *A randomized
-//! scheduler with probabilistic guarantees of finding bugs* (2010): the probability of finding a
-//! bug depends on the number of ordering constraints that it needs, and only weakly on the length
-//! of the schedule. Here the store buffer of a thread has its own priority, so that stores are
+//! scheduler with probabilistic guarantees of finding bugs* (2010). In a schedule of `n` threads
+//! and `k` steps it finds a bug that needs `d` ordering constraints with a probability of at least
+//! `1 / (n * k^(d-1))`. Here the store buffer of a thread has its own priority, so that stores are
 //! delayed in the same way.
 
 use super::{Action, Driver, View};

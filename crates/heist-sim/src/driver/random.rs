@@ -4,7 +4,7 @@ use super::{Action, Driver, View};
 use crate::machine::Status;
 use heist::rng::XorShift64;
 
-/// A driver that decides at random, with odds that are drawn anew for each schedule. A driver that
+/// A driver that decides at random, with odds that differ between schedules. A driver that
 /// switches often misses the bugs that need one thread to run for long, and a driver that switches
 /// rarely misses the others.
 #[derive(Debug)]

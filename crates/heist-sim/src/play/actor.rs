@@ -122,8 +122,7 @@ pub(super) fn offer<R>(
     }
 }
 
-/// Waits for a permit. Returns `false` if the pool was stopped, because there may never be one
-/// then.
+/// Waits for a permit. Returns `false` if the pool was closed, because there may never be one then.
 fn take_permit() -> bool {
     loop {
         let (taken, stopped, word) =

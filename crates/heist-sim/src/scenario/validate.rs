@@ -208,9 +208,8 @@ impl Scenario {
         let published = |act: &Act| matches!(act, Act::Publish { count: 1.., .. });
         let consumes = |act: &Act| matches!(act, Act::Consume { .. });
         if self.has_act(published) != self.has_act(consumes) {
-            return Err(
-                "publish and consume acts need each other, but one of them is missing".to_owned()
-            );
+            return Err("items are published but never consumed, or consumed but never published"
+                .to_owned());
         }
         if self.lane_capacity == Some(0) {
             return Err("lane_capacity must be at least 1".to_owned());

@@ -153,7 +153,7 @@ mod tests {
                     scenario.programs[1].push(Step::SpawnFuture { future: 0, count: 1, handle });
                     scenario.futures[0].push(FutureStep::SpawnTask { program: 0 });
                 }),
-                "futures again",
+                "may spawn futures",
             ),
         ];
         for (problem, named) in problems {

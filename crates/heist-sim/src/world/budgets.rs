@@ -140,7 +140,8 @@ impl World {
                 format!("{in_use} of {of:?} are in use, but the total is {total}"),
             );
         }
-        // An earlier request that was already granted, but not yet received, counts as in use.
+        // The earlier request may already be granted but not received. In that case both fit into
+        // the total, so it was overtaken only if they do not.
         let overtakes = |earlier: &&Asked| {
             earlier.in_line_before.is_some_and(|before| before <= ask)
                 && budget.in_use + earlier.count > budget.total_max

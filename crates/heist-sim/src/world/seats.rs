@@ -1,9 +1,9 @@
 //! Checks on the order of futures in a worker's LIFO slot and queue.
 //!
-//! The order is only known in pools without stealing, where a future stays in its worker's LIFO
-//! slot or queue until that worker takes it. A future is listed here only if it is certainly there;
-//! a future that may be elsewhere is not. So every statement about a listed future is true, and
-//! nothing is stated about others.
+//! The order is only known without stealing (or with one worker), because a future then stays in
+//! its worker's LIFO slot or queue until that worker takes it. A future is listed here only if it
+//! is certainly there. So every statement about a listed future is true, and nothing is stated
+//! about others.
 
 use crate::failure::{Failure, Kind};
 use crate::scenario::{Lifo, Scenario};
@@ -28,7 +28,7 @@ struct Seat {
 #[derive(Debug)]
 pub(super) struct Seats {
     seats: Vec<Seat>,
-    /// Whether the order is known, because there is no stealing.
+    /// Whether the order is known, because no worker steals.
     known: bool,
     has_slots: bool,
 }
@@ -101,8 +101,8 @@ impl Seats {
             let in_a_row = seat.slot_run;
             let text = || {
                 format!(
-                    "future {next} waits in the queue of worker {worker}, which polls {in_a_row} in a row out of its \
-                     slot"
+                    "future {next} waits in the queue of worker {worker}, which polls {in_a_row} in a row \
+                     from its LIFO slot"
                 )
             };
             return (in_a_row > SLOT_RUN_MAX).then(|| Failure::new(Kind::Starved, text()));
