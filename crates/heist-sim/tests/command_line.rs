@@ -40,7 +40,10 @@ fn a_failure_can_be_replayed_and_minimised() {
     let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(printed.contains("asleep-beside-work"), "{printed}");
-    assert!(printed.lines().last().is_some_and(|line| line.ends_with("failures: 1")), "{printed}");
+    // A second thread may find a failure before the first one has stopped the run.
+    let counted = printed.lines().last().and_then(|line| line.split_once("failures: "));
+    let failures: u64 = counted.expect("the count comes last").1.parse().expect("a number");
+    assert!(failures >= 1, "{printed}");
 
     let line = printed
         .lines()
