@@ -19,7 +19,7 @@ echo "== ThreadSanitizer"
 HEIST_SOAK_ROUNDS=1000 bash ci/tsan.sh
 
 echo "== properties, 20,000 cases each"
-PROPTEST_CASES=20000 cargo test -p heist --release --quiet --test properties --test properties_values
+PROPTEST_CASES=20000 cargo test -p heist --release --quiet --test it properties
 
 echo "== the test suite, $rounds times"
 cargo test -p heist -p heist-device -p heist-runtime --release --no-run

@@ -5,11 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CARGO_TARGET_DIR=target-loom RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \
-    cargo test -p heist -p heist-device --release --quiet \
-    --test loom_intake --test loom_idle --test loom_termination --test loom_rejected --test loom_executor \
-    --test loom_budget --test loom_signal --test loom_queue --test loom_lane \
-    --test loom_futures --test loom_slot --test loom_abort \
-    "$@"
+    cargo test -p heist -p heist-device --release --quiet --test loom "$@"
 # The sequential model of budgets and the soak see planted bugs, too.
-CARGO_TARGET_DIR=target-plant RUSTFLAGS="--cfg heist_plant" \
-    cargo test -p heist -p heist-runtime --release --quiet --test budget_model --test soak_mixed bites
+export CARGO_TARGET_DIR=target-plant RUSTFLAGS="--cfg heist_plant"
+cargo test -p heist --release --quiet --test it bites
+cargo test -p heist-runtime --release --quiet --test soak_mixed bites

@@ -45,10 +45,11 @@ which=()
 stage unit 20 --lib "${which[@]}" "$@"
 
 select_survivors && RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \
-    stage loom 60 "--release --test=loom_intake --test=loom_idle --test=loom_termination" "${which[@]}"
+    stage loom 60 "--release --test=loom" "${which[@]}" -- -- intake:: idle:: termination::
 
-select_survivors && stage behaviour 60 "--test=executor --test=ending --test=panics --test=idle --test=backstop
-    --test=fairness --test=metrics --test=trace --test=soak" "${which[@]}"
+# The names at the end are modules of `it`, and the test of `soak`.
+select_survivors && stage behaviour 60 "--test=it --test=soak" "${which[@]}" -- -- executor:: ending:: panics:: \
+    idle:: backstop:: fairness:: metrics:: trace:: every_task_is_accounted_for
 
 # Line numbers move with every change, so the explanations do without. A name can stand there more than once.
 unexplained=$(comm -23 <(sed -E 's/:[0-9]+:[0-9]+: /: /' "$survivors" | sort) \

@@ -1,5 +1,5 @@
 //! Proves that waiting timers and sockets use no CPU: no thread of the process makes a context
-//! switch. This test has its own file because it observes the whole process.
+//! switch. The test needs a process of its own, because it observes the whole process.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(target_os = "linux")]

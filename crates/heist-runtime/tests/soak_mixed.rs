@@ -6,6 +6,9 @@
 //! stop, every accepted piece has run, except those that were aborted. A lost piece shows as a
 //! wrong count, a lost wake-up as a hang. `ci/soak.sh` runs this for long; `support/rounds.rs`
 //! explains how to repeat a round.
+//!
+//! A program of its own, because its rounds keep all processors busy, and in `ci/soak.sh` for
+//! minutes.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod soak_support;

@@ -19,7 +19,7 @@ pub enum Verdict {
     /// read-modify-writes are full fences, and the stores of a thread arrive in order. Loom finds
     /// the bug.
     LeftToLoom {
-        /// The loom test that finds it, as `file::name`.
+        /// The loom test that finds it, as `loom::file::name`.
         test: &'static str,
     },
     /// Nothing, because this is not a bug but a different, correct algorithm, kept for comparison.
@@ -119,21 +119,21 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::ReleaseIgnoresWaiters => found("budget-line", &[WaiterForgotten], 500),
         // Each of these weakens the ordering of a read-modify-write, or replaces one with a store.
         // On the simulated machine this changes nothing, because its stores arrive in order.
-        Plant::NoHeavyFence => loom("loom_idle::bites_no_heavy_fence"),
-        Plant::SearchersRelaxed => loom("loom_idle::bites_a_searcher_count_that_orders_nothing"),
-        Plant::ConsumedRelaxed => loom("loom_termination::bites_consumed_relaxed"),
-        Plant::CloserOnlyLoads => loom("loom_termination::bites_a_closer_that_only_loads_quiet"),
+        Plant::NoHeavyFence => loom("loom::idle::bites_no_heavy_fence"),
+        Plant::SearchersRelaxed => loom("loom::idle::bites_a_searcher_count_that_orders_nothing"),
+        Plant::ConsumedRelaxed => loom("loom::termination::bites_consumed_relaxed"),
+        Plant::CloserOnlyLoads => loom("loom::termination::bites_a_closer_that_only_loads_quiet"),
         Plant::FinishAndScheduleStores => {
-            loom("loom_signal::bites_a_finish_and_schedule_that_stores")
+            loom("loom::signal::bites_a_finish_and_schedule_that_stores")
         }
         Plant::FinishHandsNothingOver => {
-            loom("loom_signal::bites_a_finish_that_hands_nothing_over")
+            loom("loom::signal::bites_a_finish_that_hands_nothing_over")
         }
-        Plant::SignalBitsRelaxed => loom("loom_signal::bites_bits_that_order_nothing"),
-        Plant::FutureEndRelaxed => loom("loom_termination::bites_the_end_of_a_future_relaxed"),
-        Plant::SlotExchangeRelaxed => loom("loom_slot::bites_a_slot_that_hands_nothing_over"),
+        Plant::SignalBitsRelaxed => loom("loom::signal::bites_bits_that_order_nothing"),
+        Plant::FutureEndRelaxed => loom("loom::termination::bites_the_end_of_a_future_relaxed"),
+        Plant::SlotExchangeRelaxed => loom("loom::slot::bites_a_slot_that_hands_nothing_over"),
         Plant::WakeOfQueuedWritesNothing => {
-            loom("loom_futures::bites_a_wake_of_a_queued_future_that_writes_nothing")
+            loom("loom::futures::bites_a_wake_of_a_queued_future_that_writes_nothing")
         }
         Plant::SlotFillUnannounced => found("slot-and-a-long-poll", &[AsleepBesideWork], 500),
         Plant::SlotRunUnbounded => found("chain-through-the-slot", &[Starved], 500),

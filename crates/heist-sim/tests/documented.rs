@@ -122,8 +122,8 @@ fn every_oracle_watches_a_promise() {
 fn loom_tests_named_for_planted_bugs_exist() {
     for plant in Plant::ALL {
         let Verdict::LeftToLoom { test } = verdict(*plant) else { continue };
-        let (file, name) = test.split_once("::").expect("a file and a name");
-        let path = root().join(format!("crates/heist/tests/{file}.rs"));
+        let (file, name) = test.rsplit_once("::").expect("a module and a name");
+        let path = root().join(format!("crates/heist/tests/{}.rs", file.replace("::", "/")));
         let source =
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{test}: {error}"));
         let (_, body) = source

@@ -2,6 +2,9 @@
 //! runs shows as a hang, and a lost task as a wrong count. `soak_mixed.rs` does the same with
 //! everything else that an executor runs. `ci/soak.sh` runs both for a long time;
 //! `support/rounds.rs` explains how to repeat a round.
+//!
+//! A program of its own, because its rounds keep all processors busy, and in `ci/soak.sh` for
+//! minutes.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

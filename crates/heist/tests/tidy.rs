@@ -2,6 +2,8 @@
 //! protocols use atomics only through `sync`, nothing unfinished is left, a `PROTOCOL.md` names
 //! only tests that exist, links in Markdown files resolve, and words we have given up do not come
 //! back.
+//!
+//! A program of its own, because it tests the sources, not the library, and so builds in a second.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 use std::collections::BTreeMap;
@@ -163,10 +165,7 @@ fn every_error_is_checked_to_be_shareable() {
     let mut findings = Vec::new();
     for name in ["heist", "heist-device", "heist-runtime", "heist-walk", "heist-scan"] {
         let folder = workspace().join("crates").join(name);
-        let checks = ["tests/errors.rs", "tests/it/errors.rs"]
-            .iter()
-            .find_map(|path| fs::read_to_string(folder.join(path)).ok())
-            .expect("the checks");
+        let checks = fs::read_to_string(folder.join("tests/it/errors.rs")).expect("the checks");
         let mut errors = 0;
         for (path, text) in files(&folder.join("src"), "rs") {
             for line in text.lines().filter(|line| line.starts_with("impl")) {
@@ -187,10 +186,7 @@ fn every_error_is_checked_to_be_shareable() {
         }
         assert!(errors > 0, "no errors found in {name}: this looks for them in the wrong way");
     }
-    check_none(
-        &findings,
-        "every public error is in the `tests/errors.rs` or `tests/it/errors.rs` of its crate",
-    );
+    check_none(&findings, "every public error is in the `tests/it/errors.rs` of its crate");
 }
 
 #[test]
@@ -296,7 +292,37 @@ fn every_source_file_says_what_it_is_for() {
     check_none(&findings, "every file starts with a `//!` header");
 }
 
-/// The builds that a file in tests/ can be for. Under the schedulers that run in place of real
+/// Returns the files of a crate that are a test program each, and their texts.
+fn test_programs(name: &str) -> BTreeMap<PathBuf, String> {
+    let tests = workspace().join("crates").join(name).join("tests");
+    let mut programs = files(&tests, "rs");
+    programs.retain(|path, _| {
+        let folder = path.parent();
+        let has_main = path.ends_with("main.rs") && folder.and_then(Path::parent) == Some(&tests);
+        folder == Some(&tests) || has_main
+    });
+    programs
+}
+
+/// Each program is linked and started by itself, so tests share one unless they disturb others.
+#[test]
+fn a_test_program_beside_the_shared_ones_says_why() {
+    let mut findings = Vec::new();
+    for name in ["heist", "heist-device", "heist-runtime", "heist-walk", "heist-scan"] {
+        for (path, text) in test_programs(name) {
+            let shared = ["it/main.rs", "loom/main.rs", "shuttle/main.rs", "shuttle.rs"];
+            let header: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
+            if !shared.iter().any(|shared| path.ends_with(shared))
+                && !header.contains(" of its own")
+            {
+                findings.push(shown(&path));
+            }
+        }
+    }
+    check_none(&findings, "the header says why the tests need a process or program of its own");
+}
+
+/// The builds that a test program can be for. Under the schedulers that run in place of real
 /// threads, a behaviour test would hang or panic; under ThreadSanitizer it is what is run.
 const TEST_BUILDS: [&str; 5] = [
     "#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]\n",
@@ -310,19 +336,18 @@ const TEST_BUILDS: [&str; 5] = [
 fn behaviour_tests_are_left_out_of_the_model_checkers_build() {
     let findings: Vec<_> = CHECKED_CRATES
         .iter()
-        .map(|name| workspace().join("crates").join(name).join("tests"))
-        .flat_map(|tests| {
-            let sources = files(&tests, "rs");
-            sources.into_iter().filter(move |(path, _)| path.parent() == Some(&tests))
-        })
+        .flat_map(|name| test_programs(name))
         .filter(|(_, text)| !TEST_BUILDS.iter().any(|build| text.contains(build)))
         .map(|(path, _)| shown(&path))
         .collect();
-    check_none(&findings, &format!("a file in tests/ says one of {TEST_BUILDS:#?}"));
+    check_none(&findings, &format!("a test program says one of {TEST_BUILDS:#?}"));
 }
 
-/// The tests that a text names: everything in backticks of the form `file_stem::test_name`, with or
-/// without `tests/` before it and `.rs` in it.
+/// The test programs by which the texts name a test's module. Those with real threads are left out.
+const NAMED_PROGRAMS: [&str; 2] = ["loom::", "shuttle::"];
+
+/// The tests that a text names, each as the file, without its extension, and the test: everything
+/// in backticks of the form `module::test_name` or `loom::module::test_name`.
 fn tests_named_in(text: &str) -> Vec<(String, String)> {
     let is_name = |name: &str| {
         !name.is_empty()
@@ -332,11 +357,13 @@ fn tests_named_in(text: &str) -> Vec<(String, String)> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted
         .filter_map(|token| {
-            let (file, test) = token.strip_prefix("tests/").unwrap_or(token).split_once("::")?;
-            let file = file.strip_suffix(".rs").unwrap_or(file);
+            let program = NAMED_PROGRAMS.iter().find(|program| token.starts_with(**program));
+            let (module, test) =
+                token[program.map_or(0, |program| program.len())..].split_once("::")?;
             let is_test =
-                is_name(file) && is_name(test) && !["crate", "heist", "std"].contains(&file);
-            is_test.then(|| (file.to_owned(), test.to_owned()))
+                is_name(module) && is_name(test) && !["crate", "heist", "std"].contains(&module);
+            let file = program.map_or("it/".to_owned(), |program| program.replace("::", "/"));
+            is_test.then(|| (file + module, test.to_owned()))
         })
         .collect()
 }
@@ -356,7 +383,10 @@ fn protocols_name_tests_that_exist() {
             };
             let in_tests = folders
                 .iter()
-                .filter_map(|folder| tests.get(&folder.join(format!("tests/{file}.rs"))))
+                .flat_map(|folder| {
+                    ["", "/mod"].map(|end| folder.join(format!("tests/{file}{end}.rs")))
+                })
+                .filter_map(|path| tests.get(&path))
                 .any(is_in);
             let exists = in_tests || sources.iter().any(|(_path, text)| is_in(text));
             if !exists {
@@ -369,9 +399,10 @@ fn protocols_name_tests_that_exist() {
 
 #[test]
 fn names_of_tests_are_found_in_a_text() {
-    let text = "Proved by `loom_idle::a_push`, `tests/leaks.rs::runs_leak_nothing` and `idle::parks`, \
+    let text = "Proved by `loom::idle::a_push`, `leaks::runs_leak_nothing` and `idle::parks`, \
                 not by `Idle::park`, `crate::sync`s or `std::sync::Arc`.";
-    let expected = [("loom_idle", "a_push"), ("leaks", "runs_leak_nothing"), ("idle", "parks")];
+    let expected =
+        [("loom/idle", "a_push"), ("it/leaks", "runs_leak_nothing"), ("it/idle", "parks")];
     let found = tests_named_in(text);
     let found: Vec<_> = found.iter().map(|(file, test)| (file.as_str(), test.as_str())).collect();
     assert_eq!(found, expected);

@@ -1,6 +1,8 @@
 //! Data races that are here on purpose: `ci/tsan.sh` runs them first and requires that
 //! ThreadSanitizer reports each. A sanitizer that is not linked in, or suppressions that are too
 //! wide, would let them pass.
+//!
+//! A program of its own, because it must fail.
 #![cfg(heist_tsan)]
 
 use heist::{ExecutorConfig, WorkerCtx};

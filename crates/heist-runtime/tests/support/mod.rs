@@ -1,6 +1,6 @@
 //! Helpers of the behaviour tests: heist's own, and those that need this crate.
 
-#![allow(dead_code, unused_imports, reason = "every test file uses its own part of this")]
+#![allow(dead_code, unused_imports, reason = "every test program uses its own part of this")]
 
 #[path = "../../../heist/tests/support/mod.rs"]
 mod shared;
@@ -8,5 +8,5 @@ mod shared;
 pub(crate) use shared::*;
 
 pub(crate) mod fairness;
-#[path = "../../../heist-device/tests/support/lanes.rs"]
+#[path = "../../../heist-device/tests/it/support/lanes.rs"]
 pub(crate) mod lanes;

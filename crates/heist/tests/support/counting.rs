@@ -1,7 +1,17 @@
-//! A global allocator that counts allocations, for the test files that install it.
+//! A global allocator that counts allocations, for the test programs that install it.
 
+use super::watched;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Runs the body of a test while no other body that comes through here runs. The allocator counts
+/// for the whole process.
+pub(crate) fn alone(body: impl FnOnce() + Send + 'static) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    watched(body);
+}
 
 /// The system's allocator, with counts of the allocations and of the bytes in use.
 pub(crate) struct CountingAllocator {

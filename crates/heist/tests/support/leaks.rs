@@ -1,23 +1,18 @@
 //! What is left behind after a thousand pools: no thread, and no memory.
 
-use super::counting::CountingAllocator;
-use super::{SILENT, wait_until, watched};
-use std::sync::{Mutex, PoisonError};
+use super::counting::{CountingAllocator, alone};
+use super::{SILENT, wait_until};
 
 /// Garbage that the queues' memory reclamation holds back, and what the test harness allocates. A
 /// leak of 64 bytes per pool would be beyond it.
 const GROWTH_BYTES_MAX: isize = 60_000;
-
-/// The allocator counts for the whole process, so one test at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Goes through `cycle` a hundred times to warm up and a thousand times more, and compares.
 pub(crate) fn check_no_leak(
     allocator: &'static CountingAllocator,
     cycle: impl Fn() + Send + 'static,
 ) {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    watched(move || compare(allocator, cycle));
+    alone(move || compare(allocator, cycle));
 }
 
 fn compare(allocator: &CountingAllocator, cycle: impl Fn()) {

@@ -1,7 +1,7 @@
 //! What the behaviour tests share: a watchdog, the check that every finished pool must pass, and a
 //! pool whose tasks are closures.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, reason = "every test program uses its own part of this")]
 
 pub(crate) mod counting;
 pub(crate) mod event;
@@ -220,4 +220,10 @@ pub(crate) fn threads_named(prefix: &str) -> Vec<String> {
                 .is_ok_and(|name| name.starts_with(prefix))
         })
         .collect()
+}
+
+/// Returns the path by which the test program knows a test: without the program's own name.
+pub(crate) fn path_of(module: &str, name: &str) -> String {
+    let inside = module.split_once("::").map(|(_program, inside)| format!("{inside}::"));
+    inside.unwrap_or_default() + name
 }
