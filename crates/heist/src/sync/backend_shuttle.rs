@@ -24,6 +24,12 @@ impl<T> fmt::Debug for Mutex<T> {
     }
 }
 
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 impl<T> Mutex<T> {
     /// Creates an unlocked mutex.
     pub fn new(value: T) -> Self {
