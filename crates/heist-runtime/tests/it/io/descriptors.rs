@@ -24,6 +24,8 @@ const TOO_MANY_OPEN_FILES: i32 = 24;
 
 const MOMENT: Duration = Duration::from_millis(5);
 
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// Opens files until the process may not open more.
 fn use_up_descriptors() -> Vec<File> {
     let mut files = Vec::new();
@@ -107,7 +109,8 @@ fn a_timer_without_a_runtime_fails_without_harming_others() {
     watched(|| {
         let files = use_up_descriptors();
         let executor = Executor::new(silent(workers(1)), |_worker| (), |(), _ctx| {}).unwrap();
-        let future = executor.handle().spawn_future(sleep(MOMENT)).unwrap();
+        // Long enough that it has not passed before the first poll, which would then need no timer.
+        let future = executor.handle().spawn_future(sleep(HOUR)).unwrap();
         let error = heist_runtime::block_on(future).unwrap_err();
         assert!(error.to_string().contains("could not be started"), "{error}");
         let bound = heist_runtime::block_on(TcpListener::bind("127.0.0.1:0")).unwrap_err();
