@@ -9,8 +9,8 @@ seconds=${1:-300}
 shift || true
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
-    targets=(rules_loader hand_generic_secret hand_password hand_url_credentials hand_jwt hand_private_key
-        hand_connection_string decoders detector)
+    targets=(rules_loader parser_generic_secret parser_password parser_url_credentials parser_jwt parser_private_key
+        parser_connection_string decoders detector)
 fi
 folder=${HEIST_FUZZ_FOLDER:-target-fuzz}
 mkdir -p "$folder/found"

@@ -4,7 +4,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | `input` | turns a fuzzer's bytes into a text: the first bytes are choices, the rest is the text |
-//! | `rules_loader`, `hand`, `decoders`, `detector` | the targets, each with the properties it checks |
+//! | `rules_loader`, `parsers`, `decoders`, `detector` | the targets, each with the properties it checks |
 //! | `cuts` | scans an object that is cut into chunks |
 //! | `corpus` | reads and stores the seeds, the inputs that fuzzing starts from |
 //! | `seeds` | generates most of the seeds |
@@ -24,9 +24,9 @@ pub mod corpus;
 mod cuts;
 pub mod decoders;
 pub mod detector;
-pub mod hand;
 mod input;
 pub mod mutation;
+pub mod parsers;
 pub mod rules_loader;
 pub mod seeds;
 
@@ -42,12 +42,12 @@ pub struct Target {
 /// All fuzz targets.
 pub const TARGETS: [Target; 9] = [
     Target { name: "rules_loader", run: rules_loader::target },
-    Target { name: "hand_generic_secret", run: hand::generic_secret },
-    Target { name: "hand_password", run: hand::password },
-    Target { name: "hand_url_credentials", run: hand::url_credentials },
-    Target { name: "hand_jwt", run: hand::jwt },
-    Target { name: "hand_private_key", run: hand::private_key },
-    Target { name: "hand_connection_string", run: hand::connection_string },
+    Target { name: "parser_generic_secret", run: parsers::generic_secret },
+    Target { name: "parser_password", run: parsers::password },
+    Target { name: "parser_url_credentials", run: parsers::url_credentials },
+    Target { name: "parser_jwt", run: parsers::jwt },
+    Target { name: "parser_private_key", run: parsers::private_key },
+    Target { name: "parser_connection_string", run: parsers::connection_string },
     Target { name: "decoders", run: decoders::target },
     Target { name: "detector", run: detector::target },
 ];

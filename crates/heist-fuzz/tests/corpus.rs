@@ -55,33 +55,33 @@ fn rules_loader() {
 }
 
 #[test]
-fn hand_generic_secret() {
-    replay("hand_generic_secret");
+fn parser_generic_secret() {
+    replay("parser_generic_secret");
 }
 
 #[test]
-fn hand_password() {
-    replay("hand_password");
+fn parser_password() {
+    replay("parser_password");
 }
 
 #[test]
-fn hand_url_credentials() {
-    replay("hand_url_credentials");
+fn parser_url_credentials() {
+    replay("parser_url_credentials");
 }
 
 #[test]
-fn hand_jwt() {
-    replay("hand_jwt");
+fn parser_jwt() {
+    replay("parser_jwt");
 }
 
 #[test]
-fn hand_private_key() {
-    replay("hand_private_key");
+fn parser_private_key() {
+    replay("parser_private_key");
 }
 
 #[test]
-fn hand_connection_string() {
-    replay("hand_connection_string");
+fn parser_connection_string() {
+    replay("parser_connection_string");
 }
 
 #[test]

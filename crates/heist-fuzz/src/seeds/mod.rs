@@ -20,12 +20,14 @@ pub fn make(target: &str) -> Vec<Vec<u8>> {
     let mut rng = XorShift64::new(0x5EED);
     match target {
         "rules_loader" => rule_files::make(),
-        "hand_generic_secret" => by_hand(ParserKind::GenericSecret, &GENERIC, &mut rng),
-        "hand_password" => by_hand(ParserKind::Password, &PASSWORD, &mut rng),
-        "hand_url_credentials" => by_hand(ParserKind::UrlCredentials, &URL, &mut rng),
-        "hand_jwt" => by_hand(ParserKind::Jwt, &JWT, &mut rng),
-        "hand_private_key" => by_hand(ParserKind::PrivateKey, &PRIVATE_KEY, &mut rng),
-        "hand_connection_string" => by_hand(ParserKind::ConnectionString, &CONNECTION, &mut rng),
+        "parser_generic_secret" => for_parser(ParserKind::GenericSecret, &GENERIC, &mut rng),
+        "parser_password" => for_parser(ParserKind::Password, &PASSWORD, &mut rng),
+        "parser_url_credentials" => for_parser(ParserKind::UrlCredentials, &URL, &mut rng),
+        "parser_jwt" => for_parser(ParserKind::Jwt, &JWT, &mut rng),
+        "parser_private_key" => for_parser(ParserKind::PrivateKey, &PRIVATE_KEY, &mut rng),
+        "parser_connection_string" => {
+            for_parser(ParserKind::ConnectionString, &CONNECTION, &mut rng)
+        }
         "decoders" => decoders(&mut rng),
         "detector" => detector(&mut rng),
         _ => Vec::new(),
@@ -147,7 +149,7 @@ const CONNECTION: [&str; 10] = [
 ];
 
 /// Fills each template with a random secret; every second one also appears with padding and cuts.
-fn by_hand(kind: ParserKind, templates: &[&str], rng: &mut XorShift64) -> Vec<Vec<u8>> {
+fn for_parser(kind: ParserKind, templates: &[&str], rng: &mut XorShift64) -> Vec<Vec<u8>> {
     let sampler = Sampler::new(&Rule::new("seeds", Pattern::Parser(kind)));
     let sampler = sampler.expect("every detector has a sampler");
     let mut seeds = Vec::new();

@@ -19,5 +19,5 @@ pub(super) const FILES: [(&str, &str); 15] = [
     ("monitoring.toml", include_str!("data/monitoring.toml")),
     ("saas.toml", include_str!("data/saas.toml")),
     ("files.toml", include_str!("data/files.toml")),
-    ("hand-written.toml", include_str!("data/hand-written.toml")),
+    ("parsers.toml", include_str!("data/parsers.toml")),
 ];

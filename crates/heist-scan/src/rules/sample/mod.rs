@@ -12,7 +12,7 @@
 //! the generator uses letters and digits: most secrets consist of these, and a quote would end the
 //! secret.
 
-mod hand;
+mod parsers;
 mod text;
 
 use super::model::{ParserKind, Pattern, RegexTarget, Rule};
@@ -90,7 +90,7 @@ enum Maker {
         /// `true` if the whole text is the secret.
         whole: bool,
     },
-    Hand(ParserKind),
+    Parser(ParserKind),
 }
 
 impl Sampler {
@@ -113,7 +113,7 @@ impl Sampler {
                 let all = Hir::concat(vec![Hir::look(Look::Start), hir, Hir::look(Look::End)]);
                 Maker::Text { part, regex: syntax::compile(&all).ok()?, whole: true }
             }
-            Pattern::Parser(kind) => Maker::Hand(*kind),
+            Pattern::Parser(kind) => Maker::Parser(*kind),
             Pattern::Path => return None,
         };
         let mut allowed = Vec::new();
@@ -192,7 +192,7 @@ impl Sampler {
     fn attempt(&self, rng: &mut XorShift64) -> Option<(Vec<u8>, Range<usize>)> {
         let text = match &self.maker {
             Maker::Text { part, .. } => part.generate(self.max_length, rng)?,
-            Maker::Hand(kind) => hand::generate(*kind, rng).into_bytes(),
+            Maker::Parser(kind) => parsers::generate(*kind, rng).into_bytes(),
         };
         let secret = self.accepts(&text)?;
         Some((text, secret))

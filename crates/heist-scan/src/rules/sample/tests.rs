@@ -176,9 +176,9 @@ fn an_assigned_value_matches_as_a_whole() {
 }
 
 #[test]
-fn every_hand_written_detector_has_samples() {
+fn every_parser_has_samples() {
     for kind in ParserKind::ALL {
-        let rule = Rule::new("hand", Pattern::Parser(kind));
+        let rule = Rule::new("parsed", Pattern::Parser(kind));
         let sampler = Sampler::new(&rule).expect("any kind");
         let mut rng = XorShift64::new(8);
         let drawn: std::collections::HashSet<_> =

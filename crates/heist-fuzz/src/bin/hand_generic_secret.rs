@@ -1,4 +1,0 @@
-//! The fuzz target `hand_generic_secret` as a libFuzzer program.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| heist_fuzz::run("hand_generic_secret", data));

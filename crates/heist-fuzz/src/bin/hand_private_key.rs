@@ -1,4 +1,0 @@
-//! The fuzz target `hand_private_key` as a libFuzzer program.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| heist_fuzz::run("hand_private_key", data));
