@@ -140,7 +140,7 @@ pub(crate) fn run(
     let interrupt = Interrupt::listen(messages);
     let secrets = Arc::new(SecretCollector {
         suppression,
-        confidence: settings.confidence,
+        confidence: settings.confidence.value,
         found: Mutex::default(),
     });
     let sink: Arc<dyn Sink> = Arc::clone(&secrets) as Arc<dyn Sink>;
@@ -178,7 +178,7 @@ struct BaselinePlan {
 }
 
 fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<BaselinePlan, CliError> {
-    let configuration = settings::configuration(&arguments.run, &arguments.paths, messages)?;
+    let configuration = settings::configuration_files(&arguments.run, &arguments.paths, messages)?;
     let settings = Settings::new(
         &arguments.paths,
         arguments.confidence,

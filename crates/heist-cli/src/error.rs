@@ -7,9 +7,9 @@
 use crate::du::DuError;
 use crate::escape;
 use crate::exit::Exit;
-use crate::scan::configuration::ConfigurationError;
+use crate::scan::configuration_error::ConfigurationError;
 use crate::scan::explain::ExplainError;
-use crate::scan::settings::SettingOrigin;
+use crate::scan::origin::SettingName;
 use crate::shell;
 use heist_scan::ScanError;
 use heist_scan::rules::{RuleError, RuleErrorKind, RulePlace};
@@ -51,7 +51,7 @@ pub(crate) enum CliError {
     /// A rule file cannot be used, or a rule id is unknown.
     Rules(Box<RuleError>),
     /// A rule id in a setting is unknown.
-    RuleSelection { origin: SettingOrigin, source: Box<RuleError> },
+    RuleSelection { setting: SettingName, source: Box<RuleError> },
     /// `--only` and `--except` leave no rule.
     NoRuleLeft,
     /// A baseline cannot be read or written.
@@ -59,7 +59,7 @@ pub(crate) enum CliError {
     /// The system has no random numbers for the key of a new baseline.
     BaselineKey(io::Error),
     /// A glob is not valid.
-    Glob { origin: SettingOrigin, source: FilterError },
+    Glob { setting: SettingName, source: FilterError },
     /// There are more globs than a matcher can hold.
     TooManyGlobs(io::Error),
     /// `-` is given as a PATH more than once.
@@ -161,8 +161,8 @@ impl fmt::Display for CliError {
                 shown(path)
             ),
             Self::Rules(error) => write_rule_error(error, f),
-            Self::RuleSelection { origin, source } => {
-                write!(f, "{origin}: ")?;
+            Self::RuleSelection { setting, source } => {
+                write!(f, "{setting}: ")?;
                 write_rule_error(source, f)
             }
             Self::NoRuleLeft => f.write_str("no rule is left to scan with"),
@@ -172,8 +172,8 @@ impl fmt::Display for CliError {
                 "cannot make a key for the baseline: the system gives no random numbers: {}",
                 reason(source)
             ),
-            Self::Glob { origin, source } => {
-                write!(f, "{origin}: {}", escape::visible(&source.to_string()))
+            Self::Glob { setting, source } => {
+                write!(f, "{setting}: {}", escape::visible(&source.to_string()))
             }
             Self::TooManyGlobs(source) => write!(f, "--exclude: {}", reason(source)),
             Self::StdinTwice => f.write_str("`-` is given twice, but stdin can be read only once"),

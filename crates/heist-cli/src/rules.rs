@@ -5,6 +5,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::json::{JsonObject, write_array};
 use crate::messages::Messages;
+use crate::scan::origin::NamedFile;
 use crate::scan::rules::{load, load_file};
 use crate::stdout::print;
 use crate::units::grouped;
@@ -66,12 +67,12 @@ pub(crate) fn run(command: &RulesCommand, messages: &Messages) -> Result<Exit, C
     let mut out = Vec::new();
     let exit = match command {
         RulesCommand::List { format, rules } => {
-            let rules = load(rules, messages, false)?;
+            let rules = load(&named(rules), messages, false)?;
             list(&rules, *format, &mut out).map_err(CliError::WriteStdout)?;
             Exit::Success
         }
         RulesCommand::Show { id, rules } => {
-            let chosen = load(rules, messages, false)?.only(std::slice::from_ref(id))?;
+            let chosen = load(&named(rules), messages, false)?.only(std::slice::from_ref(id))?;
             let written = chosen.rules.iter().try_for_each(|rule| show(rule, &mut out));
             written.map_err(CliError::WriteStdout)?;
             Exit::Success
@@ -145,6 +146,10 @@ fn pattern(rule: &Rule) -> (&'static str, Option<&str>) {
     }
 }
 
+fn named(files: &[PathBuf]) -> Vec<NamedFile> {
+    files.iter().cloned().map(NamedFile::trusted).collect()
+}
+
 fn show(rule: &Rule, out: &mut Vec<u8>) -> io::Result<()> {
     let mut line = |name: &str, value: &str| {
         if value.is_empty() {
@@ -188,7 +193,7 @@ fn show(rule: &Rule, out: &mut Vec<u8>) -> io::Result<()> {
 
 /// Tests the rules of a file and writes each problem.
 fn test(file: &Path, messages: &Messages, out: &mut Vec<u8>) -> Result<Exit, CliError> {
-    let rules = load_file(file, messages, false)?.rules;
+    let rules = load_file(&NamedFile::trusted(file.to_owned()), messages, false)?.rules;
     let mut problems = check_rules(&rules);
     let examples = rules
         .rules

@@ -155,7 +155,7 @@ pub use secrets::{
     StepOutcome, Verdict,
 };
 pub use sink::{ObjectOutcome, Sink};
-pub use small_file::read_small_file;
+pub use small_file::{read_small_file, read_small_file_below};
 pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};
 
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 use super::arguments::{DuArguments, DuFormat, DuSelectionArguments};
 use super::error::DuError;
 use crate::error::CliError;
-use crate::scan::settings::SettingOrigin;
+use crate::scan::origin::{Origin, SettingName};
 use heist_walk::{Filter, Symlinks};
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
@@ -93,7 +93,7 @@ pub(crate) fn filter(selection: &DuSelectionArguments) -> Result<Filter, CliErro
         .git_global(selection.gitignore);
     for glob in &selection.exclude {
         filter = filter.exclude(glob).map_err(|source| CliError::Glob {
-            origin: SettingOrigin::Option("--exclude"),
+            setting: SettingName { origin: Origin::CommandLine, key: "exclude" },
             source,
         })?;
     }

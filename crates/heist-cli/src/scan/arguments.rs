@@ -29,11 +29,17 @@ Findings that are not reported:
   - the confidence is below --confidence; text and json count these
 
 Configuration:
-  heist reads heist.toml from the directory of the first PATH or the nearest parent that has one,
-  else from the current directory or its parents. Its keys are the long options without the
-  dashes: `confidence = \"high\"`, `exclude = [\"*.lock\"]`, `no-generic = true`. The command
-  line overrides the file; --exclude adds to it. Every flag has an opposite: --binary and
+  Your own file is the one that --config names, else ~/.config/heist/heist.toml. The scanned tree
+  may have one, too: the nearest heist.toml in the first PATH or above it, else in the current
+  directory or above it. The keys are the long options without the dashes: `confidence = \"high\"`,
+  `exclude = [\"*.lock\"]`, `no-generic = true`. The command line overrides your file, and your
+  file overrides the tree's; `exclude` adds up. Every flag has an opposite: --binary and
   --no-binary, --no-generic and --generic.
+
+Trust:
+  heist does not trust the scanned tree. The tree's heist.toml may change what is searched for and
+  left out, and nothing else. A heist.toml above the tree counts only if it and its directory are
+  yours or root's and no one else can write to them.
 
 Exit codes:
   0    no secrets were found, and everything was scanned
@@ -213,11 +219,11 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Use this configuration file instead of searching for a heist.toml
+    /// Trust this configuration file, and use no other
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Do not use a configuration file
+    /// Do not use a configuration file, neither yours nor the tree's
     #[arg(long)]
     pub(crate) no_config: bool,
 

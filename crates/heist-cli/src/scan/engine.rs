@@ -58,7 +58,7 @@ pub(crate) fn scan(
     let detector = Arc::new(detector);
     let scan = Scan::new(Arc::clone(&detector))
         .workers(settings.threads.map(NonZeroUsize::get))
-        .max_file_size(settings.max_size)
+        .max_file_size(settings.max_size.as_ref().map(|size| size.value))
         .max_findings_per_object(Some(FINDINGS_OF_FILE_MAX))
         .binary(settings.binary)
         .cancel(interrupt.token())
@@ -142,7 +142,7 @@ pub(crate) fn summary(
     let mut summary = Summary {
         files: 0,
         bytes: 0,
-        confidence: settings.confidence,
+        confidence: settings.confidence.value,
         unreported,
         skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
         gaps: Vec::new(),
@@ -151,7 +151,7 @@ pub(crate) fn summary(
         no_path_is_left: settings.paths.is_empty(),
         ended: scanned.stdin_ended.filter(|_| !output_failed),
         failed_rules: scanned.failed_rules.clone(),
-        configuration: settings.configuration.clone(),
+        configurations: settings.configurations.clone(),
     };
     for report in &scanned.reports {
         let outcomes = &report.outcomes;

@@ -16,7 +16,6 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::messages::Messages;
 use crate::stdout;
-use heist_scan::suppress::Baseline;
 use heist_scan::{
     Chunk, Confidence, Detector, Explanation, Finding, Match, Overlap, ReaderSource, RuleIndex,
     RuleInfo, Scan, Scratch, SecretDetector, Sink, StepOutcome, Verdict, read_small_file,
@@ -152,10 +151,10 @@ pub(super) fn run(
     let (settings, _) = settings::of_scan(arguments, messages)?;
     let path = path_for_rules(&file, &settings.paths);
     let detector = Arc::new(AtPath { detector: rules::detector(&settings, messages)?, path });
-    let baseline = settings.baseline.as_deref().map(Baseline::load).transpose()?;
+    let baseline = settings.baseline.as_ref().map(|file| file.value.load_baseline()).transpose()?;
     let mut suppression =
         Suppression::read(&settings.paths, messages, settings.quiet).with_baseline(baseline);
-    settings.baseline.iter().for_each(|path| suppression.add_own(path));
+    settings.baseline.iter().for_each(|file| suppression.add_own(file.value.path()));
 
     let object = read_small_file(&file, FILE_BYTES_MAX)
         .map_err(|source| ExplainError::Read { path: file.clone(), source })?;
@@ -204,7 +203,7 @@ fn findings(
     detector: &Arc<AtPath>,
     settings: &Settings,
 ) -> Result<Vec<Finding>, CliError> {
-    if settings.max_size.is_some_and(|max| object.len() as u64 > max) {
+    if settings.max_size.as_ref().is_some_and(|max| object.len() as u64 > max.value) {
         return Err(ExplainError::TooLarge(file.to_owned()).into());
     }
     let findings = Arc::new(Mutex::new(Vec::new()));
@@ -330,7 +329,7 @@ impl Report<'_> {
         };
         add_step("overlap", "passed", "no stronger finding covers it", text);
 
-        let least = self.settings.confidence;
+        let least = self.settings.confidence.value;
         let is_sure = confidence >= least;
         let detail = format!("{confidence}, and --confidence is {least}");
         add_step("confidence", if is_sure { "passed" } else { "failed" }, &detail, text);

@@ -3,8 +3,10 @@
 //! | file | purpose |
 //! |---|---|
 //! | `arguments` | the options and their help texts |
-//! | `configuration` | `heist.toml` |
-//! | `settings` | the options and the configuration, combined |
+//! | `origin` | who set something, and whether heist trusts them |
+//! | `configuration`, `configuration_error` | the contents of a `heist.toml` |
+//! | `configuration_files` | which configuration files count |
+//! | `settings` | the options and the configuration files, combined |
 //! | `rules` | the detector that the settings ask for |
 //! | `rule_files` | merges several rule files |
 //! | `suppression` | which findings are not reported, and why |
@@ -26,11 +28,14 @@
 mod advice;
 pub(crate) mod arguments;
 mod collector;
-pub(crate) mod configuration;
+mod configuration;
+pub(crate) mod configuration_error;
+mod configuration_files;
 pub(crate) mod engine;
 pub(crate) mod explain;
 mod format;
 mod masker;
+pub(crate) mod origin;
 mod output;
 mod overwrite;
 mod report_buffer;

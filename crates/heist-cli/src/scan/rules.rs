@@ -1,14 +1,14 @@
 //! Loads rules and builds the detector that the settings ask for.
 
+use super::origin::{NamedFile, Setting, SettingName};
 use super::rule_files::MergedRules;
-use super::settings::{RuleSelector, Settings};
+use super::settings::Settings;
 use crate::error::CliError;
 use crate::escape;
 use crate::messages::Messages;
 use heist_scan::rules::{Loaded, RuleError, RuleSet};
 use heist_scan::{DetectorOptions, SecretDetector};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 
 /// Loads the rules of these files, or the built-in rules if there are none, and prints notes about
 /// the files.
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A file cannot be read or is not valid.
 pub(crate) fn load(
-    files: &[PathBuf],
+    files: &[NamedFile],
     messages: &Messages,
     quiet: bool,
 ) -> Result<RuleSet, CliError> {
@@ -32,8 +32,12 @@ pub(crate) fn load(
 ///
 /// # Errors
 /// The file cannot be read or is not valid.
-pub(crate) fn load_file(file: &Path, messages: &Messages, quiet: bool) -> Result<Loaded, CliError> {
-    let loaded = RuleSet::load(file)?;
+pub(crate) fn load_file(
+    file: &NamedFile,
+    messages: &Messages,
+    quiet: bool,
+) -> Result<Loaded, CliError> {
+    let loaded = file.load_rules()?;
     for note in loaded.notes.iter().filter(|_| !quiet) {
         messages.say(&format!("note: {}", escape::visible(&note.to_string())));
     }
@@ -48,17 +52,18 @@ pub(crate) fn detector(
     settings: &Settings,
     messages: &Messages,
 ) -> Result<SecretDetector, CliError> {
-    let mut rules = load(&settings.rules, messages, settings.quiet)?;
+    let mut rules = load(&settings.rules.value, messages, settings.quiet)?;
     let Settings { only, except, .. } = settings;
-    let by = |selector: &RuleSelector, source: RuleError| CliError::RuleSelection {
-        origin: selector.origin.clone(),
+    let by = |key, setting: &Setting<_>, source: RuleError| CliError::RuleSelection {
+        setting: SettingName { origin: setting.origin.clone(), key },
         source: Box::new(source),
     };
     // Check both against all rules: an id is not unknown only because the other option excludes it.
-    let left = rules.clone().except(&except.ids).map_err(|error| by(except, error))?;
+    let left = rules.clone().except(&except.value);
+    let left = left.map_err(|error| by("except", except, error))?;
     let left: HashSet<&str> = left.rules.iter().map(|rule| &*rule.id).collect();
-    if !only.ids.is_empty() {
-        rules = rules.only(&only.ids).map_err(|error| by(only, error))?;
+    if !only.value.is_empty() {
+        rules = rules.only(&only.value).map_err(|error| by("only", only, error))?;
     }
     rules.rules.retain(|rule| left.contains(&*rule.id));
     if rules.rules.is_empty() {
@@ -66,7 +71,7 @@ pub(crate) fn detector(
     }
     let options = DetectorOptions::default()
         .noise_filter(settings.noise_filter)
-        .decode(settings.decode)
-        .generic(settings.generic);
+        .decode(settings.decode.value)
+        .generic(settings.generic.value);
     Ok(SecretDetector::new(rules, options))
 }

@@ -19,7 +19,6 @@ use crate::interrupt::Interrupt;
 use crate::messages::Messages;
 use crate::terminal;
 use crate::units::grouped;
-use heist_scan::suppress::Baseline;
 use heist_scan::{SecretDetector, Sink};
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
@@ -55,7 +54,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         false => (None, Some(output)),
     };
     let options = CollectorOptions {
-        confidence: settings.confidence,
+        confidence: settings.confidence.value,
         show_secrets: presentation.show_secrets,
         masks_excerpts: settings.restricts_rules(),
         strips_dot: !settings.paths_were_given,
@@ -110,16 +109,15 @@ fn write_error(output: Option<&Path>, source: io::Error) -> CliError {
 fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliError> {
     let (settings, presentation) = settings::of_scan(arguments, messages)?;
     let detector = rules::detector(&settings, messages)?;
-    let baseline = match &settings.baseline {
-        Some(path) => Some(Baseline::load(path)?),
-        None => None,
-    };
+    let baseline = settings.baseline.as_ref().map(|file| file.value.load_baseline()).transpose()?;
+    let baseline_path = settings.baseline.as_ref().map(|file| file.value.path());
     let (output_path, trace) = (presentation.output.as_deref(), settings.trace.as_deref());
-    let read =
-        [("the baseline", &settings.baseline), ("the configuration", &settings.configuration)];
-    let read = read.into_iter().filter_map(|(what, path)| Some((what, path.as_deref()?)));
-    let rules = settings.rules.iter().map(|path| ("a rule file", path.as_path()));
-    let mut others: Vec<(&'static str, &Path)> = read.chain(rules).collect();
+    let baselines = baseline_path.map(|path| ("the baseline", path)).into_iter();
+    let configurations =
+        settings.configurations.iter().map(|file| ("the configuration", file.path.as_path()));
+    let rules = settings.rules.value.iter().map(|file| ("a rule file", file.path()));
+    let mut others: Vec<(&'static str, &Path)> =
+        baselines.chain(configurations).chain(rules).collect();
     refuse_own_file("--output", output_path, &others)?;
     others.extend(output_path.map(|path| ("the file of --output", path)));
     refuse_own_file("--trace", trace, &others)?;
@@ -128,7 +126,7 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
     let output = ReportOutput::open(output_path, presentation.show_secrets)?;
     let mut suppression =
         Suppression::read(&settings.paths, messages, settings.quiet).with_baseline(baseline);
-    let own = [settings.baseline.as_deref(), output_path, trace, output.unfinished()];
+    let own = [baseline_path, output_path, trace, output.unfinished()];
     own.into_iter().flatten().for_each(|path| suppression.add_own(path));
     Ok(ScanPlan { settings, presentation, detector, suppression, output })
 }

@@ -1,52 +1,27 @@
-//! [`Settings`]: the command line and the configuration file, combined. The command line wins.
+//! [`Settings`]: the command line and the configuration files, combined.
+//!
+//! Invariant: of several sources of a setting the most trusted one wins: the command line, then the
+//! user's file, then the file of the scanned tree. `exclude` adds up, with the same precedence. The
+//! types let a tree set only what [`Tuning`] has.
 
 use super::advice::Advice;
 use super::arguments::{
     DetectionArguments, RunArguments, ScanArguments, ScanFormat, SelectionArguments,
 };
-use super::configuration::Configuration;
+use super::configuration::{Configuration, Privileged, Tuning};
+use super::configuration_files::{ConfigurationFiles, TreeConfiguration};
+use super::origin::{NamedFile, Origin, Setting, SettingName};
 use crate::color::ColorChoice;
 use crate::error::CliError;
-use crate::escape;
 use crate::messages::Messages;
 use heist_scan::Confidence;
 use heist_walk::{Filter, Symlinks};
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Git's object store. Its files are compressed, so there is no text to scan.
 const GIT_OBJECTS: &str = "**/.git/objects";
-
-/// Where a setting comes from, for error messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SettingOrigin {
-    /// An option of the command line.
-    Option(&'static str),
-    /// A key of a configuration file.
-    Configuration { path: Option<PathBuf>, key: &'static str },
-}
-
-impl fmt::Display for SettingOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Option(option) => f.write_str(option),
-            Self::Configuration { path: Some(path), key } => {
-                let path = escape::for_terminal(path.as_os_str());
-                write!(f, "the configuration '{path}': `{key}`")
-            }
-            Self::Configuration { path: None, key } => write!(f, "`{key}`"),
-        }
-    }
-}
-
-/// The value of `--only` or `--except`: rule ids, which may contain `*`.
-#[derive(Debug)]
-pub(crate) struct RuleSelector {
-    pub(crate) ids: Vec<String>,
-    pub(crate) origin: SettingOrigin,
-}
 
 /// What to scan and how, for `heist scan` and `heist baseline`.
 #[derive(Debug)]
@@ -57,17 +32,18 @@ pub(crate) struct Settings {
     pub(crate) paths_excluded: u64,
     /// Whether the user gave any PATH; otherwise `paths` is the current directory.
     pub(crate) paths_were_given: bool,
-    /// The configuration file in use.
-    pub(crate) configuration: Option<PathBuf>,
-    pub(crate) baseline: Option<PathBuf>,
-    pub(crate) confidence: Confidence,
-    pub(crate) rules: Vec<PathBuf>,
-    pub(crate) only: RuleSelector,
-    pub(crate) except: RuleSelector,
-    pub(crate) generic: bool,
+    /// The configuration files in use: the user's, then the tree's.
+    pub(crate) configurations: Vec<ConfigurationInUse>,
+    pub(crate) baseline: Option<Setting<NamedFile>>,
+    pub(crate) confidence: Setting<Confidence>,
+    pub(crate) rules: Setting<Vec<NamedFile>>,
+    /// The rule ids of `--only` and `--except`, which may contain `*`.
+    pub(crate) only: Setting<Vec<String>>,
+    pub(crate) except: Setting<Vec<String>>,
+    pub(crate) generic: Setting<bool>,
     pub(crate) noise_filter: bool,
-    pub(crate) decode: bool,
-    pub(crate) max_size: Option<u64>,
+    pub(crate) decode: Setting<bool>,
+    pub(crate) max_size: Option<Setting<u64>>,
     pub(crate) filter: Filter,
     pub(crate) binary: bool,
     pub(crate) symlinks: Symlinks,
@@ -78,6 +54,16 @@ pub(crate) struct Settings {
     pub(crate) quiet: bool,
     pub(crate) stats: bool,
     pub(crate) trace: Option<PathBuf>,
+}
+
+/// A configuration file in use, as reports name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConfigurationInUse {
+    pub(crate) path: PathBuf,
+    /// Whether it is that of the scanned tree.
+    pub(crate) is_of_tree: bool,
+    /// The keys that have no effect, because a tree may not set them so.
+    pub(crate) refused: Vec<String>,
 }
 
 /// How `heist scan` shows findings.
@@ -91,55 +77,124 @@ pub(crate) struct Presentation {
     pub(crate) advice: Advice,
 }
 
-/// Combines the command line of `heist scan` with the configuration file.
+/// Combines the command line of `heist scan` with the configuration files.
 ///
 /// # Errors
-/// A setting cannot be used, or the configuration file is not valid.
+/// A setting cannot be used, or a configuration file is not valid.
 pub(crate) fn of_scan(
     arguments: &ScanArguments,
     messages: &Messages,
 ) -> Result<(Settings, Presentation), CliError> {
-    let configuration = configuration(&arguments.run, &arguments.paths, messages)?;
+    let files = configuration_files(&arguments.run, &arguments.paths, messages)?;
     let settings = Settings::new(
         &arguments.paths,
         arguments.confidence,
         arguments.baseline.as_deref(),
         (&arguments.detection, &arguments.selection, &arguments.run),
-        &configuration,
+        &files,
     )?;
+    let sources = Sources::new(&files);
+    let sorted = given(arguments.sorted, arguments.no_sorted);
+    let baseline = settings.baseline.as_ref().map(|baseline| baseline.value.path());
     let presentation = Presentation {
-        format: arguments.format.or(configuration.format).unwrap_or_default(),
+        format: sources.trusted(arguments.format, |file| file.format).unwrap_or_default(),
         output: arguments.output.clone(),
         show_secrets: arguments.show_secrets,
-        sorted: flag(arguments.sorted, arguments.no_sorted, configuration.sorted),
-        color: arguments.run.color.or(configuration.color).unwrap_or_default(),
-        advice: Advice::new(arguments, settings.baseline.as_deref()),
+        sorted: sources.trusted(sorted, |file| file.sorted).unwrap_or_default(),
+        color: sources.trusted(arguments.run.color, |file| file.color).unwrap_or_default(),
+        advice: Advice::new(arguments, baseline),
     };
     Ok((settings, presentation))
 }
 
-/// Loads the configuration file in effect and prints notes about it.
+/// Loads the configuration files in effect and prints notes about them.
 ///
 /// # Errors
-/// The file cannot be read or is not valid.
-pub(crate) fn configuration(
+/// A file cannot be read or is not valid.
+pub(crate) fn configuration_files(
     run: &RunArguments,
     paths: &[PathBuf],
     messages: &Messages,
-) -> Result<Configuration, CliError> {
-    let configuration = match &run.config {
-        _ if run.no_config => Configuration::default(),
-        Some(file) => Configuration::load(file)?,
-        None => Configuration::find(paths)?,
+) -> Result<ConfigurationFiles, CliError> {
+    let files = match &run.config {
+        _ if run.no_config => ConfigurationFiles::default(),
+        Some(file) => ConfigurationFiles::named(file)?,
+        None => ConfigurationFiles::find(paths, true)?,
     };
-    for note in configuration.notes.iter().filter(|_| !run.quiet) {
+    for note in files.notes.iter().filter(|_| !run.quiet) {
         messages.say(&format!("note: {note}"));
     }
-    Ok(configuration)
+    Ok(files)
+}
+
+/// The configuration files as sources of settings.
+#[derive(Clone, Copy, Debug)]
+struct Sources<'a> {
+    user: Option<&'a Configuration>,
+    tree: Option<&'a TreeConfiguration>,
+}
+
+impl<'a> Sources<'a> {
+    fn new(files: &'a ConfigurationFiles) -> Self {
+        Self { user: files.user.as_ref(), tree: files.tree.as_ref() }
+    }
+
+    /// Returns a setting that every source may have: from the most trusted one that has it.
+    fn any<T>(
+        &self,
+        given: Option<T>,
+        of_user: impl Fn(&Configuration) -> Option<T>,
+        of_tree: impl Fn(&TreeConfiguration) -> Option<T>,
+    ) -> Option<Setting<T>> {
+        let given = given.map(|value| Setting::new(value, Origin::CommandLine));
+        let of_user = || {
+            let user = self.user?;
+            Some(Setting::new(of_user(user)?, Origin::UserFile(user.path.clone())))
+        };
+        let of_tree = || {
+            let tree = self.tree?;
+            Some(Setting::new(of_tree(tree)?, Origin::Tree(tree.path.clone())))
+        };
+        given.or_else(of_user).or_else(of_tree)
+    }
+
+    /// Returns a setting that a tree may tune.
+    fn tuned<T>(&self, given: Option<T>, of: impl Fn(&Tuning) -> Option<T>) -> Option<Setting<T>> {
+        self.any(given, |user| of(&user.tuning), |tree| of(&tree.tuning))
+    }
+
+    /// Returns a list that a tree may tune. An empty list counts as not set.
+    fn tuned_list(
+        &self,
+        given: &[String],
+        of: impl Fn(&Tuning) -> &[String],
+    ) -> Setting<Vec<String>> {
+        let not_empty = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
+        self.tuned(not_empty(given), |tuning| not_empty(of(tuning))).unwrap_or_default()
+    }
+
+    /// Returns a setting that a tree may not set.
+    fn trusted<T>(&self, given: Option<T>, of: impl Fn(&Privileged) -> Option<T>) -> Option<T> {
+        given.or_else(|| of(&self.user?.privileged))
+    }
+
+    fn in_use(&self) -> Vec<ConfigurationInUse> {
+        let user = self.user.map(|user| ConfigurationInUse {
+            path: user.path.to_path_buf(),
+            is_of_tree: false,
+            refused: Vec::new(),
+        });
+        let tree = self.tree.map(|tree| ConfigurationInUse {
+            path: tree.path.to_path_buf(),
+            is_of_tree: true,
+            refused: tree.refused.clone(),
+        });
+        user.into_iter().chain(tree).collect()
+    }
 }
 
 impl Settings {
-    /// Combines the options with the configuration file.
+    /// Combines the options with the configuration files.
     ///
     /// # Errors
     /// A glob is not valid, or `-` is given twice.
@@ -148,19 +203,13 @@ impl Settings {
         confidence: Option<Confidence>,
         baseline: Option<&Path>,
         (detection, selection, run): (&DetectionArguments, &SelectionArguments, &RunArguments),
-        configuration: &Configuration,
+        files: &ConfigurationFiles,
     ) -> Result<Self, CliError> {
         if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
             return Err(CliError::StdinTwice);
         }
-        let selector = |option, key, given: &[String], configured: &[String]| {
-            if given.is_empty() {
-                RuleSelector { ids: configured.to_vec(), origin: configured_by(configuration, key) }
-            } else {
-                RuleSelector { ids: given.to_vec(), origin: SettingOrigin::Option(option) }
-            }
-        };
-        let filter = filter(selection, configuration)?;
+        let sources = Sources::new(files);
+        let filter = filter(selection, &sources)?;
         let mut roots = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
         // The shell may have expanded a pattern such as `*` to the PATHs, so excludes apply to
         // them.
@@ -172,42 +221,51 @@ impl Settings {
                 paths_excluded += 1;
             }
         }
-        let follow = flag(selection.follow, selection.no_follow, configuration.follow);
+        // Whether a rule or noise is searched for: the options name the opposite.
+        let on = |given, of: fn(&Tuning) -> Option<bool>| {
+            let off = sources.tuned(given, of).unwrap_or_default();
+            off.map(|is_off| !is_off)
+        };
+        let follow = given(selection.follow, selection.no_follow);
+        let follow = sources.trusted(follow, |file| file.follow).unwrap_or_default();
+        let one_file_system = given(selection.one_file_system, selection.no_one_file_system);
+        let no_progress = given(run.no_progress, run.progress);
+        let no_progress = sources.trusted(no_progress, |file| file.no_progress);
+        let binary = given(selection.binary, selection.no_binary);
+        let stats = given(run.stats, run.no_stats);
+        let confidence = sources.tuned(confidence, |tuning| tuning.confidence);
         Ok(Self {
             paths: roots,
             paths_excluded,
             paths_were_given: !paths.is_empty(),
-            configuration: configuration.path.clone(),
-            baseline: baseline.map(Path::to_owned).or_else(|| configuration.baseline.clone()),
-            confidence: confidence.or(configuration.confidence).unwrap_or(Confidence::Medium),
-            rules: if detection.rules.is_empty() {
-                configuration.rules.clone()
-            } else {
-                detection.rules.clone()
-            },
-            only: selector("--only", "only", &detection.only, &configuration.only),
-            except: selector("--except", "except", &detection.except, &configuration.except),
-            generic: !flag(detection.no_generic, detection.generic, configuration.no_generic),
-            noise_filter: !flag(
-                detection.no_noise_filter,
-                detection.noise_filter,
-                configuration.no_noise_filter,
+            configurations: sources.in_use(),
+            baseline: sources.any(
+                baseline.map(|path| NamedFile::trusted(path.to_owned())),
+                |user| user.tuning.baseline.as_ref().map(|path| beside(user, path)),
+                |tree| tree.baseline.clone(),
             ),
-            decode: !flag(detection.no_decode, detection.decode, configuration.no_decode),
-            max_size: selection.max_size.or(configuration.max_size),
+            confidence: confidence.unwrap_or(Setting::new(Confidence::Medium, Origin::Default)),
+            rules: rule_files(detection, &sources),
+            only: sources.tuned_list(&detection.only, |tuning| &tuning.only),
+            except: sources.tuned_list(&detection.except, |tuning| &tuning.except),
+            generic: on(given(detection.no_generic, detection.generic), |tuning| tuning.no_generic),
+            noise_filter: on(given(detection.no_noise_filter, detection.noise_filter), |tuning| {
+                tuning.no_noise_filter
+            })
+            .value,
+            decode: on(given(detection.no_decode, detection.decode), |tuning| tuning.no_decode),
+            max_size: sources.tuned(selection.max_size, |tuning| tuning.max_size),
             filter,
-            binary: flag(selection.binary, selection.no_binary, configuration.binary),
+            binary: sources.tuned(binary, |tuning| tuning.binary).unwrap_or_default().value,
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },
-            one_file_system: flag(
-                selection.one_file_system,
-                selection.no_one_file_system,
-                configuration.one_file_system,
-            ),
-            threads: run.threads.or(configuration.threads),
-            timeout: run.timeout.or(configuration.timeout),
-            progress: !run.quiet && !flag(run.no_progress, run.progress, configuration.no_progress),
+            one_file_system: sources
+                .trusted(one_file_system, |file| file.one_file_system)
+                .unwrap_or_default(),
+            threads: sources.trusted(run.threads, |file| file.threads),
+            timeout: sources.trusted(run.timeout, |file| file.timeout),
+            progress: !run.quiet && !no_progress.unwrap_or_default(),
             quiet: run.quiet,
-            stats: flag(run.stats, run.no_stats, configuration.stats),
+            stats: sources.trusted(stats, |file| file.stats).unwrap_or_default(),
             trace: run.trace.clone(),
         })
     }
@@ -215,10 +273,27 @@ impl Settings {
     /// Returns `true` if the settings may search for fewer secrets than the defaults do. Rule files
     /// count, because they need not extend the built-in rules.
     pub(crate) fn restricts_rules(&self) -> bool {
-        let takes_all =
-            self.rules.is_empty() && self.only.ids.is_empty() && self.except.ids.is_empty();
-        !(takes_all && self.generic && self.decode)
+        let takes_all = self.rules.value.is_empty()
+            && self.only.value.is_empty()
+            && self.except.value.is_empty();
+        !(takes_all && self.generic.value && self.decode.value)
     }
+}
+
+/// Returns a file that the user's configuration names.
+fn beside(user: &Configuration, path: &Path) -> NamedFile {
+    NamedFile::trusted(user.path.parent().unwrap_or(Path::new("")).join(path))
+}
+
+/// Returns the rule files of the most trusted source that has any.
+fn rule_files(detection: &DetectionArguments, sources: &Sources<'_>) -> Setting<Vec<NamedFile>> {
+    let not_empty = |files: Vec<NamedFile>| Some(files).filter(|files| !files.is_empty());
+    let given = detection.rules.iter().cloned().map(NamedFile::trusted).collect();
+    let of_user = |user: &Configuration| {
+        not_empty(user.tuning.rules.iter().map(|path| beside(user, path)).collect())
+    };
+    let of_tree = |tree: &TreeConfiguration| not_empty(tree.rules.clone());
+    sources.any(not_empty(given), of_user, of_tree).unwrap_or_default()
 }
 
 /// Returns `true` if a PATH stands for stdin.
@@ -226,40 +301,42 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Returns the value of a flag: from the command line if it has the flag or its opposite (the
-/// parser keeps the later of the two), else from the configuration.
-fn flag(given: bool, opposite: bool, configured: Option<bool>) -> bool {
-    given || (!opposite && configured.unwrap_or_default())
+/// Returns what the command line says about a flag, if it has the flag or its opposite. (The parser
+/// keeps the later of the two.)
+fn given(flag: bool, opposite: bool) -> Option<bool> {
+    (flag || opposite).then_some(flag)
 }
 
-fn filter(
-    selection: &SelectionArguments,
-    configuration: &Configuration,
-) -> Result<Filter, CliError> {
-    let gitignore = flag(selection.gitignore, selection.no_gitignore, configuration.gitignore);
+fn filter(selection: &SelectionArguments, sources: &Sources<'_>) -> Result<Filter, CliError> {
+    let flag =
+        |given, of: fn(&Tuning) -> Option<bool>| sources.tuned(given, of).unwrap_or_default().value;
+    let gitignore = given(selection.gitignore, selection.no_gitignore);
+    let gitignore = flag(gitignore, |tuning| tuning.gitignore);
+    let no_hidden = given(selection.no_hidden, selection.hidden);
     let mut filter = Filter::new()
-        .skip_hidden(flag(selection.no_hidden, selection.hidden, configuration.no_hidden))
+        .skip_hidden(flag(no_hidden, |tuning| tuning.no_hidden))
         .ignore_files(gitignore)
         .git_ignore(gitignore)
         .git_exclude(gitignore)
         .git_global(gitignore);
-    // The built-in glob comes first, so that later globs can override it.
+    // A later glob can override an earlier one, so the most trusted source comes last.
     let built_in = [GIT_OBJECTS.to_owned()];
-    for glob in built_in.iter().chain(&configuration.exclude) {
-        filter = filter.exclude(glob).map_err(|source| CliError::Glob {
-            origin: configured_by(configuration, "exclude"),
-            source,
-        })?;
-    }
-    for glob in &selection.exclude {
-        filter = filter.exclude(glob).map_err(|source| CliError::Glob {
-            origin: SettingOrigin::Option("--exclude"),
-            source,
-        })?;
+    let of_tree = sources.tree.map(|tree| (Origin::Tree(tree.path.clone()), &*tree.tuning.exclude));
+    let of_user =
+        sources.user.map(|user| (Origin::UserFile(user.path.clone()), &*user.tuning.exclude));
+    let globs = [
+        Some((Origin::Default, &built_in[..])),
+        of_tree,
+        of_user,
+        Some((Origin::CommandLine, &*selection.exclude)),
+    ];
+    for (origin, globs) in globs.into_iter().flatten() {
+        for glob in globs {
+            filter = filter.exclude(glob).map_err(|source| CliError::Glob {
+                setting: SettingName { origin: origin.clone(), key: "exclude" },
+                source,
+            })?;
+        }
     }
     Ok(filter)
-}
-
-fn configured_by(configuration: &Configuration, key: &'static str) -> SettingOrigin {
-    SettingOrigin::Configuration { path: configuration.path.clone(), key }
 }

@@ -1,5 +1,6 @@
 //! [`Summary`]: the result of a scan besides its findings.
 
+use super::settings::ConfigurationInUse;
 use heist_scan::Confidence;
 use std::path::PathBuf;
 
@@ -85,8 +86,8 @@ pub(crate) struct Summary {
     pub(crate) ended: Option<EndedEarly>,
     /// Rules that are too large to be used.
     pub(crate) failed_rules: Vec<String>,
-    /// The configuration file in use.
-    pub(crate) configuration: Option<PathBuf>,
+    /// The configuration files in use: the user's, then the tree's.
+    pub(crate) configurations: Vec<ConfigurationInUse>,
 }
 
 impl Summary {

@@ -26,3 +26,4 @@ mod scan_output;
 mod scan_sarif;
 mod scan_suppression;
 mod scan_terminal;
+mod scan_trust;

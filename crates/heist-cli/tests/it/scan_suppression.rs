@@ -232,8 +232,8 @@ fn the_nearest_configuration_applies_and_the_command_line_wins() {
     let scene = ScanFixture::new();
     scene.file("deep/er/a.txt", format!("{}\n{}", token("fair_", 1), token("tok_", 2)));
     scene.file("deep/left/b.txt", token("tok_", 3));
-    scene.file("heist.toml", "confidence = 'high'\nexclude = ['left']\nformat = 'json'\n");
-    let report = json(&scene.scan(["deep/er"]));
+    scene.file("heist.toml", "confidence = 'high'\nexclude = ['left']\n");
+    let report = json(&scene.scan(["-f", "json", "deep/er"]));
     assert_eq!(report["secrets"].as_array().expect("a list").len(), 1);
     assert!(report["configuration"].as_str().expect("text").ends_with("/tree/heist.toml"));
     assert_eq!(scene.places(&[]), ["deep/er/a.txt:2"]);
@@ -243,6 +243,9 @@ fn the_nearest_configuration_applies_and_the_command_line_wins() {
     let other = scene.path("other.toml");
     fs::write(&other, "confidence = 'certain'").expect("a file");
     assert_eq!(scene.places(&["--config", other.to_str().expect("UTF-8")]).len(), 0);
+    fs::write(&other, "format = 'json'").expect("a file");
+    let output = scene.scan(["--config", other.to_str().expect("UTF-8")]);
+    assert_eq!(json(&output)["configurations"][0]["from"], "user");
     // Flags have opposites.
     scene.file("heist.toml", "no-hidden = true");
     scene.file(".hidden", token("tok_", 4));

@@ -15,7 +15,7 @@ use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::file::{self, Extend};
 use super::model::RuleSet;
 use super::rule_text::{FILE_BYTES_MAX, RuleText};
-use crate::small_file::read_small_file;
+use crate::small_file::{read_small_file, read_small_file_below};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -62,6 +62,20 @@ impl RuleSet {
         load_text(&text, path)
     }
 
+    /// Loads a rule file below `directory`. Neither this file nor the files that it extends may lie
+    /// elsewhere, and no symbolic link is followed on the way: for a directory that is not trusted.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`RuleSet::load`]; also, if a file is not below the directory.
+    pub fn load_below(directory: &Path, file: &Path) -> Result<Loaded, RuleError> {
+        let path = directory.join(file);
+        let mut loader = Loader { below: Some(directory.to_owned()), ..Loader::default() };
+        let text = loader.read(&path).map_err(|kind| RuleError::new(kind).in_file(&path))?;
+        let rules = loader.file(&text, &path, 0)?;
+        Ok(loader.loaded(rules))
+    }
+
     /// Parses rules from a text. Errors call it `origin`; files that it extends are searched for
     /// next to `origin`.
     ///
@@ -89,7 +103,7 @@ impl RuleSet {
 fn load_text(text: &str, origin: &Path) -> Result<Loaded, RuleError> {
     let mut loader = Loader::default();
     let rules = loader.file(text, origin, 0)?;
-    Ok(Loaded { rules, notes: loader.notes, on_built_in: loader.on_built_in })
+    Ok(loader.loaded(rules))
 }
 
 /// # Panics
@@ -112,16 +126,19 @@ pub(super) fn parse_built_in(files: &[(&str, &str)]) -> Result<Loaded, RuleError
         rules.rules.extend(read.rules);
         rules.allowlists.extend(read.allowlists);
     }
-    Ok(Loaded { rules, notes: loader.notes, on_built_in: loader.on_built_in })
+    Ok(loader.loaded(rules))
 }
 
 /// Reads the text of a regular file, up to the size limit.
 fn read_file(path: &Path) -> Result<String, RuleErrorKind> {
-    let bytes =
-        read_small_file(path, FILE_BYTES_MAX as u64).map_err(|error| match error.kind() {
-            io::ErrorKind::FileTooLarge => file_too_large(FILE_BYTES_MAX + 1),
-            _ => RuleErrorKind::Read(error),
-        })?;
+    text_of(read_small_file(path, FILE_BYTES_MAX as u64))
+}
+
+fn text_of(read: io::Result<Vec<u8>>) -> Result<String, RuleErrorKind> {
+    let bytes = read.map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => file_too_large(FILE_BYTES_MAX + 1),
+        _ => RuleErrorKind::Read(error),
+    })?;
     String::from_utf8(bytes).map_err(|_| RuleErrorKind::NotText)
 }
 
@@ -138,9 +155,26 @@ struct Loader {
     on_built_in: bool,
     /// The canonical paths of the files being read, each of which extends the next.
     open: Vec<PathBuf>,
+    /// The directory that every file must be below, if there is one.
+    below: Option<PathBuf>,
 }
 
 impl Loader {
+    fn loaded(self, rules: RuleSet) -> Loaded {
+        Loaded { rules, notes: self.notes, on_built_in: self.on_built_in }
+    }
+
+    /// Reads a file, below the directory if there is one.
+    fn read(&self, path: &Path) -> Result<String, RuleErrorKind> {
+        let Some(directory) = &self.below else { return read_file(path) };
+        let outside = || {
+            let why = "it is not below the directory of the configuration that leads to it";
+            RuleErrorKind::Read(io::Error::new(io::ErrorKind::PermissionDenied, why))
+        };
+        let file = path.strip_prefix(directory).map_err(|_| outside())?;
+        text_of(read_small_file_below(directory, file, FILE_BYTES_MAX as u64))
+    }
+
     /// Loads the rules of one file and the files it extends.
     fn file(&mut self, text: &str, origin: &Path, depth: usize) -> Result<RuleSet, RuleError> {
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
@@ -192,7 +226,7 @@ impl Loader {
                 return Ok(base);
             }
             let in_path = |kind| RuleError::new(kind).in_file(&path);
-            let text = read_file(&path).map_err(in_path)?;
+            let text = self.read(&path).map_err(in_path)?;
             let extended = self.file(&text, &path, depth + 1)?;
             let index: HashMap<_, _> =
                 base.rules.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
@@ -216,6 +250,10 @@ impl Loader {
         path: &str,
     ) -> Result<PathBuf, RuleError> {
         let beside = rule_text.origin.parent().unwrap_or(Path::new("")).join(path);
+        if self.below.is_some() {
+            // Even whether a file exists elsewhere must not show, so leave it to `read`.
+            return Ok(beside);
+        }
         let failed = |kind| rule_text.error(kind, extend.offset, None);
         let unreadable = |path: &Path, error: &io::Error| {
             let problem = format!(

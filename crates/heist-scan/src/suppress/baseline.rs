@@ -19,7 +19,7 @@
 
 use crate::atomic_file::AtomicFile;
 use crate::masked::{Fingerprint, Secret};
-use crate::small_file::read_small_file;
+use crate::small_file::{read_small_file, read_small_file_below};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -93,8 +93,22 @@ impl Baseline {
     /// # Errors
     /// The file cannot be read, or is not a baseline.
     pub fn load(path: &Path) -> Result<Self, BaselineError> {
+        Self::of_bytes(read_small_file(path, BYTES_MAX), path)
+    }
+
+    /// Reads a baseline from a file below `directory`, as
+    /// [`read_small_file_below`](crate::read_small_file_below) does.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not below the directory, or is not a baseline.
+    pub fn load_below(directory: &Path, file: &Path) -> Result<Self, BaselineError> {
+        let bytes = read_small_file_below(directory, file, BYTES_MAX);
+        Self::of_bytes(bytes, &directory.join(file))
+    }
+
+    fn of_bytes(read: io::Result<Vec<u8>>, path: &Path) -> Result<Self, BaselineError> {
         let cannot = |source| BaselineError::Read { path: path.to_owned(), source };
-        let bytes = read_small_file(path, BYTES_MAX).map_err(cannot)?;
+        let bytes = read.map_err(cannot)?;
         let invalid = |reason: &str| BaselineError::Invalid {
             path: path.to_owned(),
             reason: reason.to_owned(),

@@ -22,12 +22,15 @@
 //!   ended early; then `ended` is `interrupted` or `timeout`.
 //! - `incomplete_more` counts incomplete paths that are not in the list.
 //! - `failed_rules`, if present, are rules that are too large to be used.
-//! - `configuration`, if present, is the configuration file in use.
+//! - `configurations`, if present, are the configuration files in use: the `user`'s, then that of
+//!   the scanned `tree`, with the keys that have no effect because a tree may not set them.
+//!   `configuration` is the path of the last one.
 
 use super::{Report, path_bytes, write_judgement, write_position};
 use crate::escape::write_json_string;
 use crate::json::{JsonObject, write_array};
 use crate::scan::reported_finding::{ReportedFinding, SecretGroup, group_by_secret};
+use crate::scan::settings::ConfigurationInUse;
 use crate::scan::summary::{EndedEarly, Summary};
 use std::io::{self, Write};
 
@@ -71,8 +74,11 @@ fn write_summary<W: Write>(summary: &Summary, object: &mut JsonObject<'_, W>) ->
             },
         )?;
     }
-    if let Some(configuration) = &summary.configuration {
-        object.bytes("configuration", path_bytes(configuration))?;
+    if let Some(nearest) = summary.configurations.last() {
+        object.bytes("configuration", path_bytes(&nearest.path))?;
+        write_array(object.field("configurations")?, &summary.configurations, |out, file| {
+            write_configuration(file, out)
+        })?;
     }
     object.plain("files", summary.files)?;
     object.plain("bytes", summary.bytes)?;
@@ -93,6 +99,16 @@ fn write_summary<W: Write>(summary: &Summary, object: &mut JsonObject<'_, W>) ->
     counts.plain("symlinks", skipped.symlinks)?;
     counts.plain("excluded", skipped.excluded)?;
     counts.end()
+}
+
+fn write_configuration(file: &ConfigurationInUse, out: &mut impl Write) -> io::Result<()> {
+    let mut object = JsonObject::begin(out)?;
+    object.bytes("path", path_bytes(&file.path))?;
+    object.text("from", if file.is_of_tree { "tree" } else { "user" })?;
+    write_array(object.field("refused")?, &file.refused, |out, key| {
+        write_json_string(out, key.as_bytes())
+    })?;
+    object.end()
 }
 
 fn write_group(group: &SecretGroup<'_>, out: &mut impl Write) -> io::Result<()> {

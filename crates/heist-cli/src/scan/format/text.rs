@@ -162,8 +162,16 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         ],
         out,
     )?;
-    if let Some(configuration) = &summary.configuration {
-        writeln!(out, "Configuration: {}.", escape::for_terminal(configuration.as_os_str()))?;
+    for file in &summary.configurations {
+        let whose = if file.is_of_tree { "Configuration of the tree" } else { "Configuration" };
+        write!(out, "{whose}: {}", escape::for_terminal(file.path.as_os_str()))?;
+        let refused: Vec<String> =
+            file.refused.iter().map(|key| format!("`{}`", escape::visible(key))).collect();
+        match refused.len() {
+            0 => writeln!(out, ".")?,
+            1 => writeln!(out, "; its {} has no effect.", refused[0])?,
+            _ => writeln!(out, "; these keys have no effect: {}.", refused.join(", "))?,
+        }
     }
     if let Some(ended) = summary.ended {
         writeln!(out, "Not complete: {}.", ended.text())?;

@@ -105,10 +105,11 @@ impl ScanFixture {
     }
 }
 
-/// Returns the tool, without variables for colours.
+/// Returns the tool, without variables for colours and without a configuration of the user.
 pub(crate) fn plain() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 
