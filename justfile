@@ -5,7 +5,7 @@ default:
 
 # Scan a directory for secrets with the release build
 scan PATH=".":
-    cargo run --release -- scan {{PATH}}
+    cargo run --release -- scan {{ quote(PATH) }}
 
 # Compile everything quickly, without producing binaries
 check:
@@ -27,18 +27,22 @@ lint:
 doc:
     cargo doc --no-deps --open
 
-# Explore thread schedules with loom
-loom:
-    bash ci/loom.sh
+# Explore thread schedules with loom; arguments go to cargo test: just loom -- idle
+loom *ARGS:
+    bash ci/loom.sh {{ ARGS }}
 
 # Explore schedules of whole pools in the simulator: just sim 60
 sim SECONDS="30":
-    bash ci/sim.sh {{SECONDS}}
+    bash ci/sim.sh {{ SECONDS }}
 
 # Run a benchmark suite: just bench executor
-bench SUITE="executor":
-    cargo run --release -p heist-bench -- {{SUITE}}
+bench SUITE="executor" *ARGS:
+    cargo run --release -p heist-bench -- {{ SUITE }} {{ ARGS }}
 
-# Run everything that CI runs
+# Build and try everything that a release ships
+package:
+    bash ci/package.sh
+
+# Run everything that must hold before a change lands
 ci:
     bash .ci/run

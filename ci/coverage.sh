@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Which lines of heist, heist-device and heist-runtime the unit and behaviour tests reach: a table by module, and the total. Two minutes,
-# most of them building. Unit tests stand in the files that they test, so their own lines count too; documentation
-# examples, loom and shuttle do not count.
+# Which lines of heist, heist-device and heist-runtime the unit and behaviour tests reach: a table
+# by module, and the total. Two minutes, most of them building. Unit tests stand in the files that
+# they test, so their own lines count too; documentation examples, loom and shuttle do not count.
 #
 #     ci/coverage.sh [--files]      with --files a line per file
 set -euo pipefail
@@ -11,8 +11,9 @@ export RUSTFLAGS=-Cinstrument-coverage
 export LLVM_PROFILE_FILE=$PWD/target-coverage/profile/%p-%m.profraw
 mkdir -p target-coverage
 
-# rustc's LLVM writes the profile, and a tool that is too old cannot read it: LLVM 19 was the first to have the format
-# that LLVM 22 still has. rustup's own tools match always; else the newest of the system's.
+# rustc's LLVM writes the profile, and a tool that is too old cannot read it: LLVM 19 was the first
+# to have the format that LLVM 22 still has. rustup's own tools match always; else the newest of the
+# system's.
 find_tools() {
     local bin
     bin=$(rustc --print target-libdir)/../bin
@@ -33,8 +34,9 @@ if ! find_tools; then
     echo "no llvm-cov of version 19 or later; installing Debian's llvm-19" >&2
     apt-get install -y --no-install-recommends llvm-19 >/dev/null || true
     find_tools || {
-        echo "ci/coverage.sh needs llvm-profdata and llvm-cov, version 19 or later, for the profile of rustc's" \
-            "$(rustc -vV | grep LLVM): install llvm-19, or run \`rustup component add llvm-tools\`" >&2
+        echo "ci/coverage.sh needs llvm-profdata and llvm-cov, version 19 or later, for the profile" \
+            "of rustc's $(rustc -vV | grep LLVM): install llvm-19, or run" \
+            "\`rustup component add llvm-tools\`" >&2
         exit 1
     }
 fi
@@ -56,7 +58,8 @@ while read -r program; do objects+=(--object "$program"); done <target-coverage/
     --sources "$PWD"/crates/heist{,-device,-runtime}/src \
     >target-coverage/report
 
-# Columns of the report: file; regions, missed, cover; functions, missed, executed; lines, missed, cover; branches.
+# Columns of the report: file; regions, missed, cover; functions, missed, executed; lines, missed,
+# cover; branches.
 LC_ALL=C sort target-coverage/report | awk -v by_file="${1:-}" '
     /\.rs / {
         module = $1
@@ -78,7 +81,8 @@ LC_ALL=C sort target-coverage/report | awk -v by_file="${1:-}" '
             "lines", "missed", "cover", "funcs", "missed", "cover", "regions", "missed", "cover"
         for (i = 1; i <= modules; i++) {
             m = order[i]
-            row(m, lines[m], lines_missed[m], functions[m], functions_missed[m], regions[m], regions_missed[m])
+            row(m, lines[m], lines_missed[m], functions[m], functions_missed[m],
+                regions[m], regions_missed[m])
             l += lines[m]; lm += lines_missed[m]
             f += functions[m]; fm += functions_missed[m]
             r += regions[m]; rm += regions_missed[m]

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Checks licences, banned crates and sources of all dependencies against deny.toml. Security advisories
-# need a downloaded database, so they are a check of their own.
+# Checks all dependencies with cargo-deny: licences, banned crates and sources against deny.toml, and
+# known vulnerabilities against the advisory database, which has to be downloaded.
 #
-#     ci/deny.sh                 licences, bans, sources; needs no network once the crates are there
-#     ci/deny.sh advisories      known vulnerabilities; downloads the advisory database
+#     ci/deny.sh                 licences, bans and sources; needs no network once the crates are there
+#     ci/deny.sh advisories      known vulnerabilities
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v cargo-deny >/dev/null || cargo install --locked --quiet cargo-deny
 if [ "${1:-}" = advisories ]; then
-    exec cargo deny check advisories
+    exec cargo deny --all-features --workspace check advisories
 fi
-cargo deny --offline check licenses bans sources
+cargo fetch --locked --quiet
+cargo deny --workspace --offline check licenses bans sources

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# What takes longer than CI has time for: loom without bound where that ends; many more schedules of shuttle's and
-# random programs; ThreadSanitizer; the tests over and over, to find a hang that shows once in thousands of runs; the
-# soak; the full benchmark.
+# What takes longer than CI has time for: loom without bound where that ends; many more schedules of
+# shuttle's and random programs; ThreadSanitizer; the tests over and over, to find a hang that shows
+# once in thousands of runs; the soak; the full benchmark.
 #
-#     ci/full.sh [ROUNDS] [MINUTES]      rounds of the test suite, 20 by default; minutes of soak, 10 by default
+#     ci/full.sh [ROUNDS] [MINUTES]
+#
+# ROUNDS of the test suite, 20 by default; MINUTES of the soak, 10 by default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-20}

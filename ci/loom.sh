@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every schedule of the models with at most 2 pre-emptions (1 in the largest ones), and every planted bug caught: about 3
-# minutes. With HEIST_LOOM=full, as ci/full.sh sets it, the small models without bound, those of two workers with 4, and
-# the largest with 2.
+# Every schedule of the models with at most 2 pre-emptions (1 in the largest ones), and every
+# planted bug caught: about 3 minutes. With HEIST_LOOM=full, as ci/full.sh sets it, the small models
+# without bound, those of two workers with 4, and the largest with 2.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CARGO_TARGET_DIR=target-loom RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Lists the public names of each published crate in docs/public-api.md: the names at the crate's root, and the number of
-# names in each of its modules. A change of that file in a commit is a change of the public API.
+# Lists the public names of each published crate in docs/public-api.md: the names at the crate's
+# root, and the number of names in each of its modules. A change of that file in a commit is a
+# change of the public API.
 #
 #     ci/public-api.sh            writes docs/public-api.md
 #     ci/public-api.sh --check    fails if docs/public-api.md is out of date
 #     ci/public-api.sh --stdout [CRATE...]    prints the list, of these crates only
 #
-# Rustdoc's own index of all items (`all.html`) is the source: its JSON output needs a nightly compiler.
+# Rustdoc's own index of all items (`all.html`) is the source: its JSON output needs a nightly
+# compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-}
@@ -31,7 +33,9 @@ list() {
 report() {
     echo '# The public API'
     echo
-    echo 'Written by `ci/public-api.sh`. Modules are counted by their items; methods are not counted.'
+    # shellcheck disable=SC2016 # The backquotes are Markdown's.
+    echo 'Written by `ci/public-api.sh`. Modules are counted by their items; methods are not' \
+        'counted.'
     echo
     echo '| crate | names at the root | names in modules | all |'
     echo '|---|---:|---:|---:|'
@@ -45,12 +49,17 @@ report() {
         echo "## $crate"
         echo
         echo 'At the root:'
-        list "$crate" | awk '$2 !~ /::/ { printf "%s`%s`", (n++ ? ", " : ""), $2 } END { print "" }' |
+        list "$crate" |
+            awk '$2 !~ /::/ { printf "%s`%s`", (n++ ? ", " : ""), $2 } END { print "" }' |
             fold -s -w 100 | sed 's/ *$//'
         list "$crate" | awk '
             $2 ~ /::/ { module = $2; sub(/::[^:]*$/, "", module); count[module]++ }
             END { for (module in count) printf "| `%s` | %d |\n", module, count[module] }' |
-            LC_ALL=C sort | { read -r first || exit 0; printf '\n| module | names |\n|---|---:|\n%s\n' "$first"; cat; }
+            LC_ALL=C sort | {
+            read -r first || exit 0
+            printf '\n| module | names |\n|---|---:|\n%s\n' "$first"
+            cat
+        }
     done
 }
 

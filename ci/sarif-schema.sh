@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks what `heist scan --format sarif` prints against a copy of the published schema, with a real validator. By hand:
-# the schema is not ours to keep here, and the validator is Python's `jsonschema`. crates/heist-cli/tests/it/scan_sarif.rs checks the same
-# rules as far as they concern what is written.
+# Checks what `heist scan --format sarif` prints against a copy of the published schema, with a real
+# validator. By hand: the schema is not ours to keep here, and the validator is Python's
+# `jsonschema`. crates/heist-cli/tests/it/scan_sarif.rs checks the same rules as far as they concern
+# what is written.
 #
 #   ci/sarif-schema.sh sarif-schema-2.1.0.json [PATH...]
 set -euo pipefail
@@ -11,7 +12,8 @@ shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 code=0
-cargo run --quiet -p heist-cli -- scan --format sarif --confidence low --output "$log" "$@" || code=$?
+cargo run --quiet -p heist-cli -- \
+    scan --format sarif --confidence low --output "$log" "$@" || code=$?
 if [ "$code" -gt 1 ]; then
     echo "the scan ended with $code" >&2
 fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Plays schedules of the scheduler on the simulated machine, for half a minute by default; the last line has the figures.
+# Plays schedules of the scheduler on the simulated machine, for half a minute by default; the last
+# line has the figures.
 #
 #     ci/sim.sh [SECONDS] [SEED]
 set -euo pipefail

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Random pools, workloads and ends, many thousands of times: looks for the hang that shows once in ten thousand runs.
-# First typed tasks alone (`soak`), then everything that an executor or a runtime runs (`soak_mixed`). Reports its
-# progress every ten seconds, prints the seed of a round that fails, and ends with the number of rounds of each.
+# Random pools, workloads and ends, many thousands of times: looks for the hang that shows once in
+# ten thousand runs. First typed tasks alone (`soak`), then everything that an executor or a runtime
+# runs (`soak_mixed`). Reports its progress every ten seconds, prints the seed of a round that
+# fails, and ends with the number of rounds of each.
 #
-#     ci/soak.sh [MINUTES] [SEED]      minutes for each of the two, 4 by default; by default new seeds
+#     ci/soak.sh [MINUTES] [SEED]
+#
+# MINUTES for each of the two, 4 by default; new seeds by default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export HEIST_SOAK_MINUTES=${1:-4} HEIST_SOAK_SEED=${2:-$(date +%s)000000}

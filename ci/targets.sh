@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Checks that heist compiles for other systems: Linux with musl, Windows, macOS and FreeBSD. Nothing is linked or run.
+# Checks that heist compiles for other systems: Linux with musl, Windows, macOS and FreeBSD. Nothing
+# is linked or run.
 #
-# The standard library of each target is checked from its source, so no target has to be installed. That needs a
-# compiler together with the source of its library: Debian's `rustc-web`, `cargo-web` and `rust-web-src`, which this
-# script installs if they are missing. About four minutes.
+# The standard library of each target is checked from its source, so no target has to be installed.
+# That needs a compiler together with the source of its library: Debian's `rustc-web`, `cargo-web`
+# and `rust-web-src`, which this script installs if they are missing. About four minutes.
 #
 #     ci/targets.sh [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
-    targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-pc-windows-msvc aarch64-apple-darwin
-        x86_64-unknown-freebsd)
+    targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-pc-windows-msvc
+        aarch64-apple-darwin x86_64-unknown-freebsd)
 fi
 if [ ! -d /usr/lib/rustlib/src/rust ] || [ ! -x /usr/bin/cargo ]; then
     apt-get update -qq

@@ -1,22 +1,29 @@
 #!/usr/bin/env bash
-# The programs that the tests run, beside those of every Linux system with a compiler. Installs the missing ones on
-# Debian and its relatives; elsewhere says which ones are missing. A test whose program is not there fails.
+# Installs programs that are missing: those named as arguments, or those that the tests run, beside
+# what every Linux system with a compiler has. Installs with apt-get (Debian and its relatives);
+# elsewhere it fails and says which ones are missing. A test whose program is not there fails.
+#
+#     ci/tools.sh [PROGRAM...]
 set -euo pipefail
+programs=("$@")
+[ ${#programs[@]} -gt 0 ] || programs=(bash mkfifo mount ncdu strace tmux unshare)
 missing=()
-for program in bash ncdu strace tmux; do
-    command -v "$program" >/dev/null || missing+=("$program")
+for program in "${programs[@]}"; do
+    command -v "$program" >/dev/null && continue
+    case $program in
+        mkfifo) missing+=(coreutils) ;;
+        unshare) missing+=(util-linux) ;;
+        *) missing+=("$program") ;;
+    esac
 done
-# Packages that have another name than the program.
-command -v mkfifo >/dev/null || missing+=(coreutils)
-command -v mount >/dev/null || missing+=(mount)
-command -v unshare >/dev/null || missing+=(util-linux)
-[ ${#missing[@]} -eq 0 ] && exit 0
-echo "the tests need: ${missing[*]}" >&2
+[ ${#missing[@]} -gt 0 ] || exit 0
+echo "installing the missing packages: ${missing[*]}" >&2
 if ! command -v apt-get >/dev/null; then
-    echo "install them with this system's package manager" >&2
+    echo "there is no apt-get: install them with this system's package manager" >&2
     exit 1
 fi
-as_root=()
+as_root=(env)
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 "${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The behaviour tests under ThreadSanitizer. First the canaries: data races that it must report, with the same
-# suppressions, or its silence about the rest means nothing. About three minutes, half of them building.
+# The behaviour tests under ThreadSanitizer. First the canaries: data races that it must report,
+# with the same suppressions, or its silence about the rest means nothing. About three minutes, half
+# of them building.
 #
-# The standard library is not rebuilt (that needs its source and a nightly cargo), which is what the backend
-# sync/backend_tsan.rs and the suppressions in ci/tsan.supp are about.
+# The standard library is not rebuilt (that needs its source and a nightly cargo), which is what the
+# backend sync/backend_tsan.rs and the suppressions in ci/tsan.supp are about.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Without the sanitizer itself, which clippy has no use for.
@@ -13,7 +14,8 @@ export CARGO_TARGET_DIR=target-tsan
 export RUSTC_BOOTSTRAP=1 # for -Z on a stable compiler
 export RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer --cfg heist_tsan"
 export TSAN_OPTIONS="suppressions=$PWD/ci/tsan.supp"
-# Everything is ten times slower. Hundreds of rounds are for ci/soak.sh, thousands of cases for ci/full.sh.
+# Everything is ten times slower. Hundreds of rounds are for ci/soak.sh, thousands of cases for
+# ci/full.sh.
 export HEIST_SOAK_ROUNDS=${HEIST_SOAK_ROUNDS:-50} PROPTEST_CASES=${PROPTEST_CASES:-20}
 packages=(-p heist -p heist-device -p heist-runtime)
 run() { cargo test "${packages[@]}" --target x86_64-unknown-linux-gnu --quiet "$@"; }
@@ -33,8 +35,8 @@ for canary in two_threads_race two_tasks_race; do
     echo "canary $canary: reported, as it must be"
 done
 
-# Every behaviour test, except those that count allocations (ThreadSanitizer makes its own) or read the sources, and
-# those of timers and sockets: async-io's locks are std's.
+# Every behaviour test, except those that count allocations (ThreadSanitizer makes its own) or read
+# the sources, and those of timers and sockets: async-io's locks are std's.
 tests=(--lib)
 programs=3 # the unit tests of each crate
 seen=" "
