@@ -34,8 +34,8 @@ if ! find_tools; then
     echo "no llvm-cov of version 19 or later; installing Debian's llvm-19" >&2
     apt-get install -y --no-install-recommends llvm-19 >/dev/null || true
     find_tools || {
-        echo "ci/coverage.sh needs llvm-profdata and llvm-cov, version 19 or later, for the profile" \
-            "of rustc's $(rustc -vV | grep LLVM): install llvm-19, or run" \
+        echo "ci/coverage.sh needs llvm-profdata and llvm-cov, version 19 or later, for the" \
+            "profile of rustc's $(rustc -vV | grep LLVM): install llvm-19, or run" \
             "\`rustup component add llvm-tools\`" >&2
         exit 1
     }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks all dependencies with cargo-deny: licences, banned crates and sources against deny.toml, and
-# known vulnerabilities against the advisory database, which has to be downloaded.
+# Checks all dependencies with cargo-deny: licences, banned crates and sources against deny.toml,
+# and known vulnerabilities against the advisory database, which has to be downloaded.
 #
-#     ci/deny.sh                 licences, bans and sources; needs no network once the crates are there
+#     ci/deny.sh                 licences, bans and sources
 #     ci/deny.sh advisories      known vulnerabilities
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -57,8 +57,9 @@ select_survivors && RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \
     stage loom 60 "--release --test=loom" "${which[@]}" -- -- intake:: idle:: termination::
 
 # The names at the end are modules of `it`, and the test of `soak`.
-select_survivors && stage behaviour 60 "--test=it --test=soak" "${which[@]}" -- -- executor:: ending:: panics:: \
-    idle:: backstop:: fairness:: metrics:: trace:: every_task_is_accounted_for
+select_survivors && stage behaviour 60 "--test=it --test=soak" "${which[@]}" -- -- \
+    executor:: ending:: panics:: idle:: backstop:: fairness:: metrics:: trace:: \
+    every_task_is_accounted_for
 
 # Line numbers move with every change, so the explanations do without. A name can stand there more
 # than once.

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 # Shuttle's locks are large, and so is whatever has one: the executor that an error gives back, a
 # panic's payload.
 CARGO_TARGET_DIR=target-shuttle RUSTFLAGS="--cfg heist_shuttle --cfg heist_plant" \
-    cargo clippy -p heist -p heist-device -p heist-runtime --lib --test shuttle --quiet -- -D warnings \
-    -A clippy::result_large_err -A clippy::large_enum_variant
+    cargo clippy -p heist -p heist-device -p heist-runtime --lib --test shuttle --quiet -- \
+    -D warnings -A clippy::result_large_err -A clippy::large_enum_variant
 CARGO_TARGET_DIR=target-shuttle RUSTFLAGS="--cfg heist_shuttle --cfg heist_plant" \
     cargo test -p heist -p heist-device -p heist-runtime --release --quiet --test shuttle "$@"

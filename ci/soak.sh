@@ -14,6 +14,7 @@ cargo test -p heist -p heist-runtime --release --quiet --test soak --test soak_m
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # The harness has the last word in a test program; here the summaries have.
-cargo test -p heist -p heist-runtime --release --quiet --test soak --test soak_mixed -- --nocapture 2>&1 | tee "$log"
+cargo test -p heist -p heist-runtime --release --quiet --test soak --test soak_mixed \
+    -- --nocapture 2>&1 | tee "$log"
 grep '^soak of tasks: .* none failed$' "$log"
 grep '^soak of everything: .* none failed$' "$log"

@@ -43,7 +43,8 @@ seen=" "
 for file in crates/heist{,-device,-runtime}/tests/{*.rs,*/main.rs}; do
     name=${file#crates/*/tests/} name=${name%/main.rs} name=${name%.rs}
     case $name in memory | tidy) continue ;; esac
-    if grep -q '^#!\[cfg(not(any(heist_loom,' "$file" && ! grep -q '^#!.*not(heist_tsan)' "$file"; then
+    if grep -q '^#!\[cfg(not(any(heist_loom,' "$file" &&
+        ! grep -q '^#!.*not(heist_tsan)' "$file"; then
         programs=$((programs + 1))
         # A name selects the tests of that name in every crate.
         [[ $seen == *" $name "* ]] || tests+=(--test "$name")

@@ -17,9 +17,17 @@ pub(crate) fn is_unsafe(character: char) -> bool {
     // The common case first.
     !matches!(character, ' '..='~')
         && (character.is_control()
-            || matches!(character,
-            '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'))
+            || matches!(
+                character,
+                '\u{61c}'
+                    | '\u{180e}'
+                    | '\u{200b}'..='\u{200f}'
+                    | '\u{2028}'..='\u{202e}'
+                    | '\u{2060}'..='\u{206f}'
+                    | '\u{feff}'
+                    | '\u{fff9}'..='\u{fffb}'
+                    | '\u{e0000}'..='\u{e007f}'
+            ))
 }
 
 /// Formats a file name for people: unsafe characters become escapes (`\n`, `\x1b`, `\u{202e}`), and

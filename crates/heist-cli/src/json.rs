@@ -115,8 +115,8 @@ mod tests {
         write_array(object.field("g").expect("memory"), [(); 0], |_, ()| Ok(())).expect("memory");
         object.end().expect("memory");
         let value: Value = serde_json::from_slice(&out).expect("valid JSON");
-        let expected = json!({"a": "\"quoted\"\n", "b": "x\u{fffd}", "b_bytes": "eP8=", "c": "plain", "d": 7, "zero": 0,
-            "ten": 10, "most": u64::MAX, "e": true,
+        let expected = json!({"a": "\"quoted\"\n", "b": "x\u{fffd}", "b_bytes": "eP8=",
+            "c": "plain", "d": 7, "zero": 0, "ten": 10, "most": u64::MAX, "e": true,
             "f": [{"n": 1}, {"n": 2}], "g": []});
         assert_eq!(value, expected);
     }

@@ -270,7 +270,9 @@ mod tests {
             let mut escaped = Vec::new();
             for byte in &path {
                 match byte {
-                    b' ' | b'\t' | b'\n' | b'\\' | b',' => escaped.extend(format!("\\{byte:03o}").bytes()),
+                    b' ' | b'\t' | b'\n' | b'\\' | b',' => {
+                        escaped.extend(format!("\\{byte:03o}").bytes());
+                    }
                     _ => escaped.push(*byte),
                 }
             }

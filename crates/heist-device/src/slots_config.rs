@@ -97,7 +97,8 @@ impl Error for DeviceSlotsError {}
 /// use heist_device::{DeviceId, DeviceKind, DeviceSlots, DeviceSlotsConfig};
 ///
 /// let backup = DeviceId::from_raw(0x803);
-/// let config = DeviceSlotsConfig::by_kind().with_kind(DeviceKind::Nvme, 16).with_device(backup, 1);
+/// let config =
+///     DeviceSlotsConfig::by_kind().with_kind(DeviceKind::Nvme, 16).with_device(backup, 1);
 /// let slots = DeviceSlots::new(config)?;
 /// assert_eq!(slots.total(backup), 1);
 /// # Ok::<(), heist_device::DeviceSlotsError>(())

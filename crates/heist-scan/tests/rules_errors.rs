@@ -251,7 +251,9 @@ proptest! {
     }
 
     #[test]
-    fn no_order_of_lines_makes_the_loader_panic(picks in prop::collection::vec(any::<prop::sample::Index>(), 0..40)) {
+    fn no_order_of_lines_makes_the_loader_panic(
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+    ) {
         let lines: Vec<&str> = WHOLE.lines().collect();
         let text: String = picks.iter().map(|pick| format!("{}\n", pick.get(&lines))).collect();
         check_any(&text);

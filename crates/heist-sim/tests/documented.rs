@@ -59,14 +59,15 @@ fn planted_bugs() -> String {
         }
     }
     format!(
-        "The simulator finds {found_count} planted bugs. For each of them the test plays schedules of one scenario\n\
-         until one fails, which must be in one of the ways named here and before the limit is reached.\n\n\
+        "The simulator finds {found_count} planted bugs. For each of them the test plays schedules of \
+         one scenario\nuntil one fails, which must be in one of the ways named here and before the \
+         limit is reached.\n\n\
          | planted bug | scenario | shows as | limit |\n|---|---|---|--:|\n{found}\n\
-         Another {loom_count} cannot show on the simulated machine, because its read-modify-writes are full fences\n\
-         and its stores arrive in order, as on x86. Loom finds them:\n\n\
+         Another {loom_count} cannot show on the simulated machine, because its read-modify-writes \
+         are full fences\nand its stores arrive in order, as on x86. Loom finds them:\n\n\
          | planted bug | found by |\n|---|---|\n{left_to_loom}\n\
-         The remaining {} switches are not bugs but other algorithms with the same result, kept for comparison.\n\
-         The simulator finds nothing in {} schedules of each:\n{}.\n",
+         The remaining {} switches are not bugs but other algorithms with the same result, kept for\n\
+         comparison. The simulator finds nothing in {} schedules of each:\n{}.\n",
         sound.len(),
         grouped(SOUND_SCHEDULES),
         sound.join(", ")

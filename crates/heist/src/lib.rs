@@ -7,8 +7,8 @@
 //! everything is done.
 //!
 //! ```
-//! // In how many ways can you climb 20 stairs, taking one or two at a time? Each task is a position on
-//! // the stairs, and a task that reaches the top counts.
+//! // In how many ways can you climb 20 stairs, taking one or two at a time? Each task is a
+//! // position on the stairs, and a task that reaches the top counts.
 //! let output = heist::run(
 //!     heist::ExecutorConfig::default(),
 //!     [20_u32],        // the roots: the number of stairs left
@@ -90,7 +90,8 @@
 //!         let sum: u64 = numbers.iter().sum();
 //!         // A task spawns a future, which waits for another one.
 //!         let doubled = ctx.spawn_future(async move { sum * 2 });
-//!         ctx.spawn_future(async move { println!("twice {sum} is {}", doubled.await.unwrap()) }).detach();
+//!         let printed = async move { println!("twice {sum} is {}", doubled.await.unwrap()) };
+//!         ctx.spawn_future(printed).detach();
 //!     },
 //! )?;
 //! executor.spawn(vec![1, 2, 3])?;
@@ -120,7 +121,8 @@
 //!
 //! struct Job(Box<dyn FnOnce(&mut WorkerCtx<'_, Job, ()>) + Send>);
 //!
-//! let executor = Executor::new(ExecutorConfig::default(), |_worker| (), |Job(body), ctx| body(ctx))?;
+//! let config = ExecutorConfig::default();
+//! let executor = Executor::new(config, |_worker| (), |Job(body), ctx| body(ctx))?;
 //! executor.spawn(Job(Box::new(|ctx| {
 //!     println!("on worker {}", ctx.worker_id());
 //!     ctx.spawn_local(Job(Box::new(|_ctx| println!("and its child"))));

@@ -6,7 +6,8 @@
 //! A program of its own, because it tests the sources, not the library, and so builds in a second.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,23 @@ use std::path::{Path, PathBuf};
 /// A longer file has more than one idea.
 const FILE_LINES_MAX: usize = 1_000;
 
-/// Comments and Markdown wrap at 100 like code; a string or a sample line may be a little longer.
-const LINE_CHARS_MAX: usize = 120;
+/// The one width of code, comments, documents, scripts and manifests; `rustfmt.toml` has it, too.
+const LINE_CHARS_MAX: usize = 100;
+
+/// The width of the lines that nothing wraps: those that end in a string, and samples of output.
+const UNBROKEN_CHARS_MAX: usize = 120;
+
+/// Files without an extension, or in hidden folders.
+const OTHER_TEXTS: [&str; 5] = [
+    ".cargo/mutants.toml",
+    ".ci/run",
+    ".github/workflows/ci.yml",
+    "justfile",
+    "packaging/Dockerfile",
+];
+
+/// Rules are data: an expression cannot be wrapped. The comments between them can.
+const RULE_DATA: &str = "crates/heist-scan/src/rules/data/";
 
 /// The places in `crates/heist/src` that may use the standard library's atomics and locks, and why.
 const STD_SYNC_ALLOWED: [(&str, &str); 6] = [
@@ -89,26 +105,150 @@ fn no_source_file_is_too_long() {
     );
 }
 
-/// Returns `true` if a line may be long, because a table row or a link cannot be broken.
-fn cannot_be_broken(line: &str) -> bool {
-    let content = line.trim_start_matches(['/', '!', ' ']);
+/// Returns the numbers and widths of the lines of Rust code that are too long. If column
+/// [`LINE_CHARS_MAX`] is in a string, the line may be longer: rustfmt breaks no strings either.
+fn long_lines_of_code(text: &str) -> Vec<(usize, usize)> {
+    let mut in_string = BTreeSet::new();
+    let (mut number, mut column, mut rest) = (1, 0, text);
+    while !rest.is_empty() {
+        let (len, is_string) = next_token(rest);
+        for character in rest[..len].chars() {
+            column += 1;
+            if character == '\n' {
+                (number, column) = (number + 1, 0);
+            } else if is_string && column == LINE_CHARS_MAX {
+                in_string.insert(number);
+            }
+        }
+        rest = &rest[len..];
+    }
+    long_lines(text, |number, line| {
+        let is_comment = line.trim_start().starts_with("//");
+        (is_comment && cannot_be_wrapped(line.trim_start_matches(['/', '!', ' '])))
+            .then_some(usize::MAX)
+            .or(in_string.contains(&number).then_some(UNBROKEN_CHARS_MAX))
+    })
+}
+
+/// Returns the numbers and widths of the lines of a Markdown text that are too long. Table rows and
+/// links may have any width, and samples of output (`text`) keep the width of the output.
+fn long_lines_of_markdown(text: &str) -> Vec<(usize, usize)> {
+    let mut in_sample = false;
+    long_lines(text, |_number, line| {
+        if line.trim_start().starts_with("```") {
+            in_sample = !in_sample && line.trim_start().starts_with("```text");
+        }
+        cannot_be_wrapped(line.trim_start())
+            .then_some(usize::MAX)
+            .or(in_sample.then_some(UNBROKEN_CHARS_MAX))
+    })
+}
+
+/// Returns `true` for a row of a table, and for a line with a link.
+fn cannot_be_wrapped(content: &str) -> bool {
     content.starts_with('|') || content.contains("http://") || content.contains("https://")
+}
+
+/// Returns the numbers and widths of the lines that are wider than `exception` says, if it says
+/// anything, or than [`LINE_CHARS_MAX`].
+fn long_lines(
+    text: &str,
+    mut exception: impl FnMut(usize, &str) -> Option<usize>,
+) -> Vec<(usize, usize)> {
+    let widths = (1..).zip(text.lines()).filter_map(|(number, line)| {
+        let width = line.chars().count();
+        let allowed = exception(number, line).unwrap_or(LINE_CHARS_MAX);
+        (width > allowed).then_some((number, width))
+    });
+    widths.collect()
+}
+
+/// Returns the length of the token at the beginning of a piece of Rust code, and whether it is a
+/// string. Knows only as much about tokens as it takes to find strings.
+fn next_token(text: &str) -> (usize, bool) {
+    let until = |from: usize, end: &str| {
+        text[from..].find(end).map_or(text.len(), |at| from + at + end.len())
+    };
+    if text.starts_with("//") {
+        return (until(2, "\n"), false);
+    }
+    let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let hashes = text[word..].bytes().take_while(|byte| *byte == b'#').count();
+    if ["r", "br"].contains(&&text[..word]) && text[word + hashes..].starts_with('"') {
+        return (until(word + hashes + 1, &format!("\"{}", "#".repeat(hashes))), true);
+    }
+    if word > 0 {
+        return (word, false);
+    }
+    if text.starts_with('"') {
+        let mut is_escaped = false;
+        let end = text[1..].find(|c: char| {
+            let ends = c == '"' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            ends
+        });
+        return (end.map_or(text.len(), |at| at + 2), true);
+    }
+    // A quotation mark as a character begins no string.
+    let mark = ["'\"'", "'\\\"'"].into_iter().find(|mark| text.starts_with(mark));
+    (mark.map_or_else(|| text.chars().next().map_or(0, char::len_utf8), str::len), false)
 }
 
 #[test]
 fn no_line_is_too_long() {
+    let rustfmt = fs::read_to_string(workspace().join("rustfmt.toml")).expect("its settings");
+    assert!(rustfmt.contains(&format!("max_width = {LINE_CHARS_MAX}\n")), "{rustfmt}");
+
+    let mut texts = BTreeMap::new();
+    for extension in ["rs", "md", "sh", "toml", "yml"] {
+        texts.extend(files(&workspace(), extension));
+    }
+    for name in OTHER_TEXTS {
+        let path = workspace().join(name);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        texts.insert(path, text);
+    }
     let mut findings = Vec::new();
-    for extension in ["rs", "md"] {
-        for (path, text) in files(&workspace(), extension) {
-            for (number, line) in (1..).zip(text.lines()) {
-                let chars = line.chars().count();
-                if chars > LINE_CHARS_MAX && !cannot_be_broken(line) {
-                    findings.push(format!("{}:{number}: {chars} characters", shown(&path)));
-                }
-            }
-        }
+    for (path, text) in &texts {
+        let is_rule_data = shown(path).starts_with(RULE_DATA);
+        let too_long = match path.extension().and_then(OsStr::to_str) {
+            Some("rs") => long_lines_of_code(text),
+            Some("md") => long_lines_of_markdown(text),
+            _ => long_lines(text, |_number, line| {
+                (is_rule_data && !line.starts_with('#')).then_some(usize::MAX)
+            }),
+        };
+        let shown = too_long
+            .iter()
+            .map(|(number, width)| format!("{}:{number}: {width} characters", shown(path)));
+        findings.extend(shown);
     }
     check_none(&findings, &format!("at most {LINE_CHARS_MAX} characters per line"));
+}
+
+#[test]
+fn long_lines_are_found() {
+    let long = |before: &str, after: &str| format!("{before}{}{after}", "x".repeat(90));
+    let found = |text: &str| long_lines_of_code(text).len();
+    assert_eq!(found(&long("let a = ", ";")), 0);
+    assert_eq!(found(&long("let a_longer_name = ", ";")), 1);
+    assert_eq!(found(&long("// A comment with ", ".")), 1);
+    assert_eq!(found(&long("// https://", "/a/b")), 0);
+    assert_eq!(found(&long("//! | a row of a table | ", " |")), 0);
+    // Within a string, up to the larger limit.
+    assert_eq!(found(&long("let a_longer_name = \"", "\";")), 0);
+    assert_eq!(found(&long("let a_longer_name = r#\"a \" ", "\"#;")), 0);
+    assert_eq!(found(&long("let a = '\"'; ", "; (\"\")")), 1);
+    assert_eq!(found(&long("let a_longer_name = \"\\\"", "\\\"\";")), 0);
+    assert_eq!(found(&long("let a_much_longer_name_than_that_one = \"", "\";")), 1);
+    // A short string does not excuse the rest of its line.
+    assert_eq!(found(&long("let a_longer_name = \"\" + ", ";")), 1);
+
+    let found = |text: &str| long_lines_of_markdown(text).len();
+    assert_eq!(found(&long("A sentence that is long: ", ".")), 1);
+    assert_eq!(found(&long("```text\nThis is printed as it is: ", "\n```")), 0);
+    assert_eq!(found(&long("```text\n```\nThis is not printed: ", "")), 1);
+    assert_eq!(found(&long("```sh\na-command --with-an-option ", "\n```")), 1);
 }
 
 #[test]

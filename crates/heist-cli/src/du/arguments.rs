@@ -89,7 +89,8 @@ pub(crate) struct DuArguments {
     /// Show only entries of at least SIZE, or of at most SIZE if it is negative
     ///
     /// With `--inodes`, SIZE is a number of entries.
-    #[arg(short, long, value_name = "SIZE", value_parser = Threshold::parse, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "SIZE", value_parser = Threshold::parse,
+          allow_hyphen_values = true)]
     pub(crate) threshold: Option<Threshold>,
 
     /// Show a total for each file extension instead of each directory
@@ -141,19 +142,23 @@ pub(crate) struct SizeArguments {
     pub(crate) count_links: bool,
 
     /// Show sizes like 1.5K and 23M, in powers of 1024; the default for `text`
-    #[arg(short = 'h', long, overrides_with_all = ["human_readable", "si", "kibibytes", "mebibytes", "block_size"])]
+    #[arg(short = 'h', long,
+          overrides_with_all = ["human_readable", "si", "kibibytes", "mebibytes", "block_size"])]
     pub(crate) human_readable: bool,
 
     /// Like `-h`, but in powers of 1000
-    #[arg(long, overrides_with_all = ["human_readable", "si", "kibibytes", "mebibytes", "block_size"])]
+    #[arg(long,
+          overrides_with_all = ["human_readable", "si", "kibibytes", "mebibytes", "block_size"])]
     pub(crate) si: bool,
 
     /// Show sizes in KiB; the default for `du`
-    #[arg(short = 'k', overrides_with_all = ["human_readable", "si", "kibibytes", "mebibytes", "block_size"])]
+    #[arg(short = 'k',
+          overrides_with_all = ["human_readable", "si", "kibibytes", "mebibytes", "block_size"])]
     pub(crate) kibibytes: bool,
 
     /// Show sizes in MiB
-    #[arg(short = 'm', overrides_with_all = ["human_readable", "si", "kibibytes", "mebibytes", "block_size"])]
+    #[arg(short = 'm',
+          overrides_with_all = ["human_readable", "si", "kibibytes", "mebibytes", "block_size"])]
     pub(crate) mebibytes: bool,
 
     /// Show sizes in multiples of SIZE; with a unit alone (`-B M`), print it after each number
@@ -196,7 +201,8 @@ pub(crate) struct DuSelectionArguments {
     hidden: bool,
 
     /// Follow all symbolic links
-    #[arg(short = 'L', long, overrides_with_all = ["dereference", "dereference_args", "no_dereference"])]
+    #[arg(short = 'L', long,
+          overrides_with_all = ["dereference", "dereference_args", "no_dereference"])]
     pub(crate) dereference: bool,
 
     /// Follow symbolic links that are given as PATH
@@ -205,7 +211,8 @@ pub(crate) struct DuSelectionArguments {
     pub(crate) dereference_args: bool,
 
     /// Do not follow symbolic links (the default)
-    #[arg(short = 'P', long, overrides_with_all = ["dereference", "dereference_args", "no_dereference"])]
+    #[arg(short = 'P', long,
+          overrides_with_all = ["dereference", "dereference_args", "no_dereference"])]
     no_dereference: bool,
 
     /// Measure the paths listed in FILE, each ended by a NUL byte; `-` is stdin

@@ -75,10 +75,12 @@ mod tests {
     proptest! {
         #[test]
         fn the_kept_findings_do_not_depend_on_the_order_of_pushes(
-            (excerpts, shuffled) in prop::collection::vec(0..2_000_usize, 0..30).prop_flat_map(|excerpts| {
-                let order: Vec<usize> = (0..excerpts.len()).collect();
-                (Just(excerpts), Just(order).prop_shuffle())
-            }),
+            (excerpts, shuffled) in prop::collection::vec(0..2_000_usize, 0..30).prop_flat_map(
+                |excerpts| {
+                    let order: Vec<usize> = (0..excerpts.len()).collect();
+                    (Just(excerpts), Just(order).prop_shuffle())
+                },
+            ),
             room in 0..20_000_usize,
         ) {
             let at = |line: usize| ReportedFinding {

@@ -19,8 +19,8 @@
 //!
 //! ```text
 //! cargo run --release --example device_lanes
-//! cargo run --release --example device_lanes -- --svg docs            # draws docs/device-lanes.svg
-//! cargo run --release --example device_lanes -- --trace lanes.json    # a trace, for Perfetto
+//! cargo run --release --example device_lanes -- --svg docs           # draws docs/device-lanes.svg
+//! cargo run --release --example device_lanes -- --trace lanes.json   # a trace, for Perfetto
 //! ```
 
 mod disk;

@@ -134,7 +134,9 @@ proptest! {
     #![proptest_config(crate::support::cases(256))]
 
     #[test]
-    fn any_bytes_can_be_parsed_as_a_mount_table(text in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_can_be_parsed_as_a_mount_table(
+        text in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
         ask_about(&text);
     }
 

@@ -14,7 +14,8 @@
 //!         loop {
 //!             let (stream, _peer) = listener.accept().await?;
 //!             // Each connection has a task. Clones share the socket: one reads, one writes.
-//!             heist_runtime::spawn(async move { io::copy(stream.clone(), stream).await }).detach();
+//!             let echo = async move { io::copy(stream.clone(), stream).await };
+//!             heist_runtime::spawn(echo).detach();
 //!         }
 //!         # #[expect(unreachable_code, reason = "it names the type of the errors")]
 //!         io::Result::Ok(())

@@ -247,7 +247,8 @@ proptest! {
         prop_assert_eq!(&found.bytes, text.as_bytes());
         for group in 0..text.len() / 3 {
             let range = 3 * group..3 * group + 3;
-            check_source(&found, range, |part| engine.decode(part).expect("a group"), source.as_bytes());
+            let decode = |part: &[u8]| engine.decode(part).expect("a group");
+            check_source(&found, range, decode, source.as_bytes());
         }
     }
 
@@ -258,14 +259,18 @@ proptest! {
         let source = format!("{before}{}", to_hex(&text));
         let found = decoded(HEX, source.as_bytes(), before.len()).expect("it is text");
         prop_assert_eq!(&found.bytes, text.as_bytes());
-        prop_assert_eq!(found.source_of(from..from + len), before.len() + 2 * from..before.len() + 2 * (from + len));
+        let digits = before.len() + 2 * from..before.len() + 2 * (from + len);
+        prop_assert_eq!(found.source_of(from..from + len), digits);
     }
 
     #[test]
     fn escapes_round_trip(
-        text in "[a-z0-9\"/é€😀]{1,60}", before in "[a-z ]{0,20}", every in 1..5_usize, url in any::<bool>(),
+        text in "[a-z0-9\"/é€😀]{1,60}",
+        before in "[a-z ]{0,20}",
+        every in 1..5_usize,
+        url in any::<bool>(),
     ) {
-        let mut source = String::from(if url { before.trim() } else { before.as_str() }).replace(' ', "-");
+        let mut source = if url { before.trim() } else { before.as_str() }.replace(' ', "-");
         let plain = format!("{source}{text}");
         let mut ends = vec![(source.len(), source.len())];
         for (number, character) in text.chars().enumerate() {
@@ -274,9 +279,13 @@ proptest! {
                 let mut units = [0; 2];
                 if url {
                     let mut bytes = [0; 4];
-                    character.encode_utf8(&mut bytes).bytes().for_each(|byte| source += &format!("%{byte:02X}"));
+                    for byte in character.encode_utf8(&mut bytes).bytes() {
+                        source += &format!("%{byte:02X}");
+                    }
                 } else {
-                    character.encode_utf16(&mut units).iter().for_each(|unit| source += &format!("\\u{unit:04x}"));
+                    for unit in character.encode_utf16(&mut units) {
+                        source += &format!("\\u{unit:04x}");
+                    }
                 }
             } else {
                 source.push(character);
@@ -288,14 +297,17 @@ proptest! {
         prop_assert_eq!(&found.bytes, plain.as_bytes());
         for from in 0..ends.len() {
             for to in from + 1..ends.len() {
-                prop_assert_eq!(found.source_of(ends[from].0..ends[to].0), ends[from].1..ends[to].1);
+                let escapes = ends[from].1..ends[to].1;
+                prop_assert_eq!(found.source_of(ends[from].0..ends[to].0), escapes);
             }
         }
     }
 
     #[test]
     fn utf16_can_be_cut_at_even_positions(
-        bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0..100_usize, low_first in any::<bool>(),
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        cut in 0..100_usize,
+        low_first in any::<bool>(),
     ) {
         let encoding = if low_first { Encoding::Utf16Le } else { Encoding::Utf16Be };
         let cut = (2 * cut).min(bytes.len() / 2 * 2);
@@ -336,17 +348,23 @@ proptest! {
                     if decode(text, window.clone(), &mut found) {
                         let len = found.bytes.len();
                         let all = found.source_of(0..len);
-                        prop_assert!(all.start >= from && all.end <= end, "{:?} of {:?}", all, window);
+                        prop_assert!(
+                            all.start >= from && all.end <= end, "{:?} of {:?}", all, window
+                        );
                         for at in 0..len.min(40) {
                             let one = found.source_of(at..at + 1);
-                            prop_assert!(one.start < one.end && one.start >= all.start && one.end <= all.end);
-                            prop_assert!(found.first_from(one.start) <= at && found.first_beyond(one.start) <= at);
+                            prop_assert!(one.start < one.end);
+                            prop_assert!(one.start >= all.start && one.end <= all.end);
+                            prop_assert!(found.first_from(one.start) <= at);
+                            prop_assert!(found.first_beyond(one.start) <= at);
                         }
                         prop_assert!(found.source_of(len + 1..len + 9).is_empty());
                     }
                 }
-                prop_assert!(base64_begin(text, from, from / 2) <= from && base64_end(text, from, end) >= from);
-                let _ = (hex_stretch(text, from / 2..end, from..end), utf16_span(text, from / 2..end, from));
+                prop_assert!(base64_begin(text, from, from / 2) <= from);
+                prop_assert!(base64_end(text, from, end) >= from);
+                let _ = hex_stretch(text, from / 2..end, from..end);
+                let _ = utf16_span(text, from / 2..end, from);
                 let _ = (begins_base64(text, from), begins_hex(text, from));
             }
         }
@@ -358,9 +376,11 @@ proptest! {
         seed in any::<u64>(), width in 60..80_usize, from in 0..3_000_usize,
     ) {
         let mut rng = heist::rng::XorShift64::new(seed);
-        let plain: String = (0..6_000).map(|_| char::from(b"the quick fox\n"[rng.below_usize(14)])).collect();
+        let mut letter = || char::from(b"the quick fox\n"[rng.below_usize(14)]);
+        let plain: String = (0..6_000).map(|_| letter()).collect();
         let digits = STANDARD.encode(&plain).into_bytes();
-        let wrapped: Vec<u8> = digits.chunks(width).flat_map(|line| [line, b"\n"].concat()).collect();
+        let wrapped: Vec<u8> =
+            digits.chunks(width).flat_map(|line| [line, b"\n"].concat()).collect();
         let hex_digits = to_hex(&plain).into_bytes();
         let in_line = from - usize::from(wrapped[from] == b'\n');
         let cases: [(&[u8], usize, usize, DecodePhase); 2] =

@@ -401,7 +401,10 @@ proptest! {
 
     #[test]
     fn bytes_beyond_the_limits_are_ignored(
-        secret in "[a-zA-Z0-9]{192}", more in "[a-zA-Z0-9]{0,50}", key in "[a-z_]{128}", farther in "[a-z_]{0,50}",
+        secret in "[a-zA-Z0-9]{192}",
+        more in "[a-zA-Z0-9]{0,50}",
+        key in "[a-z_]{128}",
+        farther in "[a-z_]{0,50}",
     ) {
         let noise = Noise::default();
         let longer_key = format!("{farther}{key}");

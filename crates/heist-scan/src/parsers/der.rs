@@ -374,7 +374,11 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..100), at in 0_usize..400, byte in any::<u8>()) {
+        fn any_bytes(
+            bytes in prop::collection::vec(any::<u8>(), 0..100),
+            at in 0_usize..400,
+            byte in any::<u8>(),
+        ) {
             let mut key = rsa(512);
             let at = at % key.len();
             key[at] = byte;

@@ -200,7 +200,9 @@ fn is_code(value: &[u8]) -> bool {
         || value.starts_with(b"--")
         || value.starts_with(b"0x")
         // A nested assignment, whose password is found separately.
-        || [&b"password="[..], b"passwd=", b"pwd="].iter().any(|part| contains_ignoring_case(value, part))
+        || [&b"password="[..], b"passwd=", b"pwd="]
+            .iter()
+            .any(|part| contains_ignoring_case(value, part))
 }
 
 fn is_hash(value: &[u8]) -> bool {

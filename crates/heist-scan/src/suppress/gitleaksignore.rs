@@ -180,7 +180,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_content_makes_the_parser_panic(content in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn no_content_makes_the_parser_panic(
+            content in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
             let (_, notes) = GitleaksIgnore::parse(&content);
             let lines = content.split(|&byte| byte == b'\n').count();
             prop_assert!(notes.len() <= lines);

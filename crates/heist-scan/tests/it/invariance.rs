@@ -39,7 +39,8 @@ proptest! {
         std::fs::write(&path, &text).unwrap();
         let expected = at_once(Path::new("object"), &text);
 
-        let whole = Scan::new(Keys).workers(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
+        let whole =
+            Scan::new(Keys).workers(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
         let (report, reference) = scan_trees(whole.clone(), &[tree.path()]);
         prop_assert!(report.is_complete());
         let reference = findings_of(&reference, &path);

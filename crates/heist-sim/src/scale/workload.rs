@@ -62,8 +62,7 @@ impl Workload {
             Self::Flat => "All tasks in one batch from outside; 256 for each worker.",
             Self::Bursts => "Ten batches from outside, of 4 tasks for each worker, 500 µs apart.",
             Self::Straggler => {
-                "A batch of 16 tasks for each worker; and one task that takes 200 µs and spawns one at its beginning \
-                 and one at its end."
+                "16 tasks for each worker, and one of 200 µs that spawns one as it begins and ends."
             }
         }
     }

@@ -203,7 +203,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn inode_sets_behave_like_hash_sets(files in prop::collection::vec((0..3_u64, inodes()), 0..2_000)) {
+        fn inode_sets_behave_like_hash_sets(
+            files in prop::collection::vec((0..3_u64, inodes()), 0..2_000),
+        ) {
             let (mut set, shared) = (InodeSet::new(false), SharedInodes::new(false));
             let mut expected = HashSet::new();
             for (device, inode) in files {

@@ -95,7 +95,9 @@ fn make(path: &Path, node: &Node) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 60, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn iterators_match_walkdir_on_any_tree(tree in node()) {

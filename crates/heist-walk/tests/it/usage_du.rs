@@ -145,7 +145,9 @@ fn du_lines(flags: &[&str], root: &Path) -> BTreeMap<OsString, u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 40, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn roots_match_du(plan in plan(), threads in 1..4_usize) {
@@ -159,7 +161,8 @@ proptest! {
             for detail in [Detail::Total, Detail::Directories, Detail::Files] {
                 let options = UsageOptions::new().detail(detail);
                 let usage = measured(&made.roots, options, symlinks, threads);
-                prop_assert_eq!(&root_lines(&usage, |size| size.allocated), &by_du, "{} {:?}", flag, detail);
+                let allocated = root_lines(&usage, |size| size.allocated);
+                prop_assert_eq!(&allocated, &by_du, "{} {:?}", flag, detail);
                 prop_assert_eq!(&root_lines(&usage, |size| size.inodes), &inodes_by_du);
                 if with_directories {
                     let lengths = du(&["-sb", flag], &made.roots);
@@ -186,9 +189,12 @@ proptest! {
         let once = if made.has_hard_links { &[true] as &[bool] } else { &[true, false] };
         for &count_links in once {
             let links: &[&str] = if count_links { &["-l"] } else { &[] };
-            for (detail, flags) in [(Detail::Files, &["-a", "-B1"] as &[&str]), (Detail::Directories, &["-B1"])] {
+            let cases: [(Detail, &[&str]); 2] =
+                [(Detail::Files, &["-a", "-B1"]), (Detail::Directories, &["-B1"])];
+            for (detail, flags) in cases {
                 let options = UsageOptions::new().detail(detail).count_links(count_links);
-                let usage = measured(std::slice::from_ref(&made.top), options, Symlinks::Never, threads);
+                let top = std::slice::from_ref(&made.top);
+                let usage = measured(top, options, Symlinks::Never, threads);
                 prop_assert_eq!(node_lines(&usage), du_lines(&[flags, links].concat(), &made.top));
             }
         }

@@ -54,7 +54,8 @@ macro_rules! budget_of_one_unit {
                 Layout::$layout.get(amount, BudgetUnit::$layout)
             }
 
-            #[doc = concat!("Takes `wanted` ", $amount, " if enough are available and no request waits.")]
+            #[doc = concat!("Takes `wanted` ", $amount, " if enough are available and no")]
+            /// request waits.
             ///
             /// # Errors
             /// [`AcquireError::NotNow`], [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
@@ -64,8 +65,8 @@ macro_rules! budget_of_one_unit {
                 BudgetCore::try_acquire(&self.core, wanted).map($permit::from_core)
             }
 
-            #[doc = concat!("Takes `wanted` ", $amount, " like [`Self::try_acquire`], for as long as the")]
-            /// budget is borrowed.
+            #[doc = concat!("Takes `wanted` ", $amount, " like [`Self::try_acquire`], for as")]
+            /// long as the budget is borrowed.
             ///
             /// # Errors
             /// The same as [`Self::try_acquire`].
@@ -76,7 +77,8 @@ macro_rules! budget_of_one_unit {
                 Ok(PermitRef::new(&self.core, wanted))
             }
 
-            #[doc = concat!("Takes `wanted` ", $amount, ", and blocks the thread until they are granted.")]
+            #[doc = concat!("Takes `wanted` ", $amount, ", and blocks the thread until they")]
+            /// are granted.
             ///
             /// # Errors
             /// [`AcquireError::TooLarge`] or [`AcquireError::Closed`], possibly only after waiting;
@@ -86,8 +88,8 @@ macro_rules! budget_of_one_unit {
                 BudgetCore::acquire_blocking(&self.core, wanted, None).map($permit::from_core)
             }
 
-            #[doc = concat!("Takes `wanted` ", $amount, " like [`Self::acquire`], but blocks no longer than")]
-            /// `timeout`.
+            #[doc = concat!("Takes `wanted` ", $amount, " like [`Self::acquire`], but blocks")]
+            /// no longer than `timeout`.
             ///
             /// # Errors
             /// The same as [`Self::acquire`], and [`AcquireError::TimedOut`].
@@ -101,8 +103,8 @@ macro_rules! budget_of_one_unit {
                 granted.map($permit::from_core)
             }
 
-            #[doc = concat!("Returns a future that takes `wanted` ", $amount, " as soon as they are")]
-            /// granted.
+            #[doc = concat!("Returns a future that takes `wanted` ", $amount, " as soon as")]
+            /// they are granted.
             ///
             /// Any runtime can poll the future. It joins the queue when it is first polled, and
             /// leaves the queue when it is dropped.
@@ -120,7 +122,8 @@ macro_rules! budget_of_one_unit {
             /// is refused.
             ///
             /// # Errors
-            #[doc = concat!("The same as [`", stringify!($budget), "::new`]; nothing changes then.")]
+            #[doc = concat!("The same as [`", stringify!($budget), "::new`]; then nothing")]
+            /// changes.
             pub fn set_total(&self, total: u64) -> Result<(), BudgetError> {
                 self.core.set_total(Layout::$layout.total(&[total])?);
                 Ok(())

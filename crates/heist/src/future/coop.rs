@@ -65,7 +65,10 @@ pub fn without_budget<R>(act: impl FnOnce() -> R) -> R {
 /// use std::task::{Context, Poll, ready};
 ///
 /// /// The operation of a leaf future: returns the next number at once.
-/// fn poll_next(numbers: &mut impl Iterator<Item = u64>, cx: &mut Context<'_>) -> Poll<Option<u64>> {
+/// fn poll_next(
+///     numbers: &mut impl Iterator<Item = u64>,
+///     cx: &mut Context<'_>,
+/// ) -> Poll<Option<u64>> {
 ///     ready!(heist::coop::poll_proceed(cx));
 ///     Poll::Ready(numbers.next())
 /// }

@@ -440,7 +440,9 @@ proptest! {
     }
 
     #[test]
-    fn one_worker_with_local_tasks_is_a_stack(config in config(), mut roots in vec(tree(0), 0..20)) {
+    fn one_worker_with_local_tasks_is_a_stack(
+        config in config(), mut roots in vec(tree(0), 0..20),
+    ) {
         watched(move || {
             roots.iter_mut().for_each(all_local);
             // So that all roots come in one batch.
@@ -461,7 +463,8 @@ proptest! {
             let tasks = tasks_of(&roots);
             // A task consists of a tree, its number, and the numbers of the tasks that must run
             // before it.
-            let numbered = roots.iter().enumerate().map(|(number, tree)| (tree, number, Vec::new()));
+            let numbered =
+                roots.iter().enumerate().map(|(number, tree)| (tree, number, Vec::new()));
             let start = Passing { next: roots.len(), queued: (0..roots.len()).collect() };
             let start = std::sync::Mutex::new(Some(start));
             let output = heist::run(

@@ -89,7 +89,8 @@ proptest! {
         merged.merge(&of(right));
         prop_assert_eq!(&merged, &histogram);
         prop_assert_eq!(histogram.count(), values.len() as u64);
-        prop_assert_eq!(histogram.buckets().map(|(_, count)| count).sum::<u64>(), histogram.count());
+        let sum: u64 = histogram.buckets().map(|(_, count)| count).sum();
+        prop_assert_eq!(sum, histogram.count());
         for (from, count) in histogram.buckets() {
             let to = from.max(1).saturating_mul(2);
             let inside = |value: &&u64| **value >= from && (**value < to || to == u64::MAX);

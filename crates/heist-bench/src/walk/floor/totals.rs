@@ -32,8 +32,15 @@ pub(crate) struct Totals {
 impl Totals {
     /// Formats all numbers in the order of their declaration, separated by spaces.
     pub(crate) fn line(&self) -> String {
-        let Self { disk_bytes, apparent_bytes, directory_bytes, names, directories, files, errors } =
-            self;
+        let Totals {
+            disk_bytes,
+            apparent_bytes,
+            directory_bytes,
+            names,
+            directories,
+            files,
+            errors,
+        } = self;
         format!(
             "{disk_bytes} {apparent_bytes} {directory_bytes} {names} {directories} {files} {errors}"
         )

@@ -4,7 +4,8 @@
 //! {"format": "heist-du", "version": 1, "complete": true, "errors": 0,
 //!  "total": {"bytes": 4103, "allocated": 8192, "inodes": 2},
 //!  "roots": [
-//!    {"name": "src", "kind": "directory", "bytes": 4103, "allocated": 8192, "inodes": 2, "children": [
+//!    {"name": "src", "kind": "directory", "bytes": 4103, "allocated": 8192, "inodes": 2,
+//!     "children": [
 //!      {"name": "a.rs", "kind": "file", "bytes": 7, "allocated": 4096, "inodes": 1}]}],
 //!  "extensions": [{"extension": "rs", "files": 1, "bytes": 7, "allocated": 4096, "inodes": 1}]}
 //! ```

@@ -6,10 +6,11 @@
 //!                   "too_many": 0},
 //!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "symlinks": 0, "excluded": 1},
 //!  "secrets": [
-//!    {"fingerprint": "32 hexadecimal digits", "rule": "github-personal-token", "description": "A GitHub token.",
+//!    {"fingerprint": "32 hexadecimal digits", "rule": "github-personal-token",
+//!     "description": "A GitHub token.",
 //!     "remedy": "Revoke it", "confidence": "certain", "secret": "ghp_******2f", "places": [
-//!       {"rule": "github-personal-token", "path": "src/a.rs", "line": 3, "column": 9, "end_line": 3,
-//!        "end_column": 49, "offset": 71, "length": 40,
+//!       {"rule": "github-personal-token", "path": "src/a.rs", "line": 3, "column": 9,
+//!        "end_line": 3, "end_column": 49, "offset": 71, "length": 40,
 //!        "confidence": "certain", "reason": "its checksum holds", "encoding": "plain",
 //!        "excerpt": "let token = \"ghp_******2f\";"}]}],
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}

@@ -1,9 +1,10 @@
 //! `--format jsonl`: one JSON object per line and finding.
 //!
 //! ```json
-//! {"rule": "github-personal-token", "description": "A GitHub token.", "path": "src/a.rs", "line": 3, "column": 9,
-//!  "end_line": 3, "end_column": 49, "offset": 71, "length": 40, "fingerprint": "32 hexadecimal digits",
-//!  "confidence": "certain", "reason": "its checksum holds", "encoding": "plain", "secret": "ghp_******2f",
+//! {"rule": "github-personal-token", "description": "A GitHub token.", "path": "src/a.rs",
+//!  "line": 3, "column": 9, "end_line": 3, "end_column": 49, "offset": 71, "length": 40,
+//!  "fingerprint": "32 hexadecimal digits", "confidence": "certain",
+//!  "reason": "its checksum holds", "encoding": "plain", "secret": "ghp_******2f",
 //!  "excerpt": "let token = \"ghp_******2f\";"}
 //! ```
 //!

@@ -149,7 +149,9 @@ fn check_agreement(text: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 2000, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn both_directions_agree(text in pieces()) {

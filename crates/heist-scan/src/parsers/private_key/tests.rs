@@ -153,7 +153,9 @@ proptest! {
     }
 
     #[test]
-    fn any_block(body in "[A-Za-z0-9+/=\\\\\n\"-]{0,120}", at in 0_usize..400, byte in any::<u8>()) {
+    fn any_block(
+        body in "[A-Za-z0-9+/=\\\\\n\"-]{0,120}", at in 0_usize..400, byte in any::<u8>(),
+    ) {
         let framed = format!("-----BEGIN EC PRIVATE KEY-----{body}-----END EC PRIVATE KEY-----");
         found_by(ParserKind::PrivateKey, framed.as_bytes());
         let mut key = pem("RSA PRIVATE KEY", &made::rsa(512), "", "\n").into_bytes();

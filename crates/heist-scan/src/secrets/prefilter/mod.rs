@@ -341,12 +341,15 @@ mod tests {
             3 => proptest::sample::select(literals()).prop_map(|literal| {
                 literal.bytes().iter().map(|byte| byte.byte).collect()
             }),
-            2 => (proptest::sample::select(sought()), "[ _]?", "[a-f0-9]{0,20}").prop_map(|(sought, before, after)| {
-                let literal = sought.literal.bytes().iter().map(|byte| byte.byte);
-                before.bytes().chain(literal).chain(after.bytes()).collect()
-            }),
+            2 => (proptest::sample::select(sought()), "[ _]?", "[a-f0-9]{0,20}").prop_map(
+                |(sought, before, after)| {
+                    let literal = sought.literal.bytes().iter().map(|byte| byte.byte);
+                    before.bytes().chain(literal).chain(after.bytes()).collect()
+                },
+            ),
             1 => proptest::sample::select(vec![b"://".to_vec(), b"-----BEGIN".to_vec()]),
-            1 => proptest::sample::select(ESCAPES.to_vec()).prop_map(|escape| escape.as_bytes().to_vec()),
+            1 => proptest::sample::select(ESCAPES.to_vec())
+                .prop_map(|escape| escape.as_bytes().to_vec()),
         ];
         proptest::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
     }
@@ -379,7 +382,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
         #[test]
-        fn all_prefilters_find_the_same(text in texts(), cuts in proptest::collection::vec(0_usize..800, 0..4)) {
+        fn all_prefilters_find_the_same(
+            text in texts(), cuts in proptest::collection::vec(0_usize..800, 0..4),
+        ) {
             let mut cuts = cuts;
             cuts.sort_unstable();
             let mut expected = sweep(PrefilterKind::Off, &text, &[]);
