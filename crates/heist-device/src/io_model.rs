@@ -16,6 +16,7 @@
 /// assert!(IoModel::ExplicitReads.uses_read_tokens());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum IoModel {
     /// `read`, `pread`, or requests to a remote store: [`heist::ReadTokens`] bound their number and
     /// their bytes.

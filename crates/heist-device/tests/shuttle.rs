@@ -101,7 +101,7 @@ fn items_from_producers_and_tasks(capacity: Option<u64>, join_early: bool) {
     };
     let executor = Executor::new(config(3), |_worker| (), runner).unwrap();
     let handle = executor.handle();
-    let config = QueueConfig { capacity, batch: 2 };
+    let config = QueueConfig::new().capacity(capacity).batch(2);
     let made = GatedQueue::with_config(&handle, &config, QueueTask::Consume).unwrap();
     assert!(queue.set(made.clone()).is_ok());
     let accepted = Tally::default();
@@ -272,7 +272,7 @@ impl Lanes {
 /// Two producers, and a thread that also waits for a device slot. The pool is joined after all jobs
 /// were submitted, or before.
 fn jobs_from_two_producers(panics: bool, join_early: bool) {
-    let scene = lanes(ExecutorConfig { on_panic: OnPanic::Isolate, ..config(3) });
+    let scene = lanes(config(3).on_panic(OnPanic::Isolate));
     let mut producers = vec![scene.submit(panics), scene.submit(false)];
     let Lanes { executor, lanes, slots, inside, ran, ended } = scene;
     let outsider = {
@@ -340,7 +340,7 @@ enum Stop {
 /// stopped.
 fn stop_while_jobs_wait(stop: Stop) {
     let cancel = CancelToken::new();
-    let lanes = lanes(ExecutorConfig { cancel: cancel.clone(), ..config(3) });
+    let lanes = lanes(config(3).cancel(cancel.clone()));
     let held: Vec<_> =
         [disk(0), disk(1)].map(|id| lanes.slots.try_acquire(id).unwrap()).into_iter().collect();
     let producers = [lanes.submit(false), lanes.submit(false)];

@@ -4,8 +4,7 @@ use super::Runtime;
 use super::blocking::BlockingConfig;
 use heist::__internal as internal;
 use heist::trace::{NoTrace, Tracer};
-use heist::{CancelToken, ExecutorBuilder, ExecutorConfig, StartError};
-use std::convert::Infallible;
+use heist::{ExecutorBuilder, ExecutorConfig, StartError};
 use std::time::Duration;
 
 /// The same number as tokio, for which many programs were written: enough that hundreds of slow
@@ -30,26 +29,17 @@ const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RuntimeBuilder<H = NoTrace> {
-    executor: ExecutorBuilder<Infallible, H>,
+    config: ExecutorConfig,
+    tracer: H,
     max_blocking_threads: usize,
     blocking_keep_alive: Duration,
-}
-
-/// Declares one setter for each setting of the executor.
-macro_rules! setters {
-    ($($field:ident: $type:ty),* $(,)?) => {
-        $(#[doc = concat!("Sets [`ExecutorConfig::", stringify!($field), "`].")]
-        pub fn $field(mut self, $field: $type) -> Self {
-            self.executor = self.executor.$field($field);
-            self
-        })*
-    };
 }
 
 impl RuntimeBuilder<NoTrace> {
     pub(super) fn new() -> Self {
         Self {
-            executor: ExecutorBuilder::new(ExecutorConfig::default()),
+            config: ExecutorConfig::default(),
+            tracer: NoTrace,
             max_blocking_threads: MAX_BLOCKING_THREADS,
             blocking_keep_alive: BLOCKING_KEEP_ALIVE,
         }
@@ -57,21 +47,11 @@ impl RuntimeBuilder<NoTrace> {
 }
 
 impl<H: Tracer> RuntimeBuilder<H> {
-    setters! {
-        workers: usize,
-        seed: u64,
-        steal_tries: u32,
-        spin_iters: u32,
-        pin_threads: bool,
-        stealing: bool,
-        steal_batch: usize,
-        injector_batch: usize,
-        lifo_slot: bool,
-        lifo_stealing: bool,
-        injector_interval: Option<u32>,
-        stack_size: Option<usize>,
-        thread_name: impl Into<String>,
-        cancel: CancelToken,
+    heist::__executor_setters!(futures);
+
+    fn configure(mut self, change: impl FnOnce(&mut ExecutorConfig)) -> Self {
+        change(&mut self.config);
+        self
     }
 
     /// Sets how many threads may make blocking calls, from 1 to 32768. Default: 512. The runtime
@@ -93,7 +73,8 @@ impl<H: Tracer> RuntimeBuilder<H> {
     /// Lets `tracer` observe every worker, for example a [`heist::trace::ChromeTrace`].
     pub fn trace<G: Tracer>(self, tracer: G) -> RuntimeBuilder<G> {
         RuntimeBuilder {
-            executor: self.executor.trace(tracer),
+            config: self.config,
+            tracer,
             max_blocking_threads: self.max_blocking_threads,
             blocking_keep_alive: self.blocking_keep_alive,
         }
@@ -106,8 +87,7 @@ impl<H: Tracer> RuntimeBuilder<H> {
     /// also if the system refuses the descriptors that timers and sockets need
     /// ([`StartError::Reactor`]).
     pub fn build(self) -> Result<Runtime, StartError> {
-        let config = internal::config_of(&self.executor);
-        internal::validate(config, "runtime")?;
+        internal::validate(&self.config, "runtime")?;
         if self.max_blocking_threads == 0 || self.max_blocking_threads > MAX_BLOCKING_THREADS_MAX {
             let problem = format!(
                 "must be from 1 to {MAX_BLOCKING_THREADS_MAX}, but is {}",
@@ -118,11 +98,11 @@ impl<H: Tracer> RuntimeBuilder<H> {
         let blocking = BlockingConfig {
             max_threads: self.max_blocking_threads,
             keep_alive: self.blocking_keep_alive,
-            thread_name: config.thread_name.clone(),
-            stack_size: config.stack_size,
+            thread_name: self.config.thread_name.clone(),
+            stack_size: self.config.stack_size,
         };
         #[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
         crate::reactor::start_and_check().map_err(StartError::Reactor)?;
-        Runtime::start(self.executor, blocking)
+        Runtime::start(ExecutorBuilder::new(self.config).trace(self.tracer), blocking)
     }
 }

@@ -142,7 +142,7 @@ impl RuntimeHandle {
         R: Send + 'static,
     {
         let calls = calls.into_iter().collect();
-        blocking::spawn_all(&self.executor, &self.blocking, self, calls)
+        blocking::spawn_batch(&self.executor, &self.blocking, self, calls)
     }
 
     /// Creates a group of futures that end together. See [`TaskGroup`].

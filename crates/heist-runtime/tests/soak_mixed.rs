@@ -43,18 +43,15 @@ enum Owner {
 
 impl Owner {
     fn start(random: &mut XorShift64, cancel: &CancelToken, on_panic: OnPanic) -> (Self, Pool) {
-        let config = ExecutorConfig {
-            workers: 1 + random.below_usize(4),
-            seed: random.next_u64(),
-            spin_iters: [0, 5, 200][random.below_usize(3)],
-            stealing: random.below(6) != 0,
-            lifo_slot: random.below(4) != 0,
-            lifo_stealing: random.below(2) == 0,
-            injector_batch: 1 + random.below_usize(64),
-            on_panic,
-            cancel: cancel.clone(),
-            ..ExecutorConfig::default()
-        };
+        let config = ExecutorConfig::new(1 + random.below_usize(4))
+            .seed(random.next_u64())
+            .spin_iters([0, 5, 200][random.below_usize(3)])
+            .stealing(random.below(6) != 0)
+            .lifo_slot(random.below(4) != 0)
+            .lifo_stealing(random.below(2) == 0)
+            .injector_batch(1 + random.below_usize(64))
+            .on_panic(on_panic)
+            .cancel(cancel.clone());
         if random.below(4) == 0 {
             let runtime = Runtime::builder()
                 .workers(config.workers)

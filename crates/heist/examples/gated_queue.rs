@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, fs};
 
 /// Small, so that the search tasks have to wait from time to time.
-const QUEUE: QueueConfig = QueueConfig { capacity: Some(256), batch: 64 };
+const QUEUE: QueueConfig = QueueConfig::new().capacity(Some(256)).batch(64);
 
 enum Task {
     /// Look at a path: a file to search, or a directory to list.

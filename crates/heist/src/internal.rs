@@ -153,11 +153,6 @@ pub fn pool_of<T>(executor: &ExecutorHandle<T>) -> PoolId {
     executor.shared().pool()
 }
 
-/// Returns the configuration that `builder` has so far.
-pub fn config_of<T, H: Tracer>(builder: &ExecutorBuilder<T, H>) -> &ExecutorConfig {
-    builder.config()
-}
-
 /// Checks a configuration. An error calls it the configuration of `subject`.
 ///
 /// # Errors
@@ -281,7 +276,7 @@ pub fn capacity_budget(
     capacity: Option<u64>,
     subject: &'static str,
 ) -> Result<Option<CountBudget>, ConfigError> {
-    let config = QueueConfig { capacity, ..QueueConfig::default() };
+    let config = QueueConfig::new().capacity(capacity);
     config.budget().map_err(|error| error.about(subject))
 }
 

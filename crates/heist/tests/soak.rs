@@ -64,17 +64,14 @@ fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, u64>, spawned: &AtomicU64)
 fn round(seed: u64) {
     let mut rng = XorShift64::new(seed);
     let cancel = CancelToken::new();
-    let config = ExecutorConfig {
-        workers: 1 + rng.below_usize(8),
-        seed,
-        spin_iters: [0, 5, 200][rng.below_usize(3)],
-        steal_batch: 1 + rng.below_usize(100),
-        injector_batch: 1 + rng.below_usize(100),
-        stealing: rng.below(8) != 0,
-        on_panic: if rng.below(2) == 0 { OnPanic::StopPool } else { OnPanic::Isolate },
-        cancel: cancel.clone(),
-        ..ExecutorConfig::default()
-    };
+    let config = ExecutorConfig::new(1 + rng.below_usize(8))
+        .seed(seed)
+        .spin_iters([0, 5, 200][rng.below_usize(3)])
+        .steal_batch(1 + rng.below_usize(100))
+        .injector_batch(1 + rng.below_usize(100))
+        .stealing(rng.below(8) != 0)
+        .on_panic(if rng.below(2) == 0 { OnPanic::StopPool } else { OnPanic::Isolate })
+        .cancel(cancel.clone());
     let aborts_on_panic = config.on_panic == OnPanic::StopPool;
     let panics = rng.below(4) == 0;
     let spawned = Arc::new(AtomicU64::new(0));

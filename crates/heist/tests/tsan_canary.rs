@@ -50,7 +50,7 @@ fn two_tasks_race() {
     let racy = Racy(UnsafeCell::new(0));
     let racy = &racy;
     let both = Barrier::new(2);
-    let config = ExecutorConfig { workers: 2, ..ExecutorConfig::default() };
+    let config = ExecutorConfig::new(2);
     let runner = |(), _: &mut WorkerCtx<'_, (), ()>| {
         both.wait();
         racy.add_often();

@@ -16,7 +16,7 @@ impl Peer for Heist {
     }
 
     fn start(&self) -> Box<dyn Pool> {
-        let config = ExecutorConfig { workers: self.workers, ..ExecutorConfig::default() };
+        let config = ExecutorConfig::new(self.workers);
         let executor = Executor::new(config, |_worker| (), |task, ctx| perform(task, ctx))
             .expect("a valid configuration, and the system has threads for the benchmark");
         Box::new(HeistPool { executor })

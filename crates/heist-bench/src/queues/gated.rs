@@ -41,10 +41,9 @@ impl QueuePeer for Gated {
             .build(|_worker| (), move |turn, _ctx| consume(turn, &totals, &finish))
             .expect("a valid configuration, and the system has threads for the benchmark");
         let handle = executor.handle();
-        let config = QueueConfig {
-            capacity: load.capacity.map(|capacity| capacity as u64),
-            batch: load.batch,
-        };
+        let config = QueueConfig::new()
+            .capacity(load.capacity.map(|capacity| capacity as u64))
+            .batch(load.batch);
         let queues = (0..load.queues)
             .map(|queue| {
                 GatedQueue::with_config(&handle, &config, move |turn| NumberedTurn { queue, turn })

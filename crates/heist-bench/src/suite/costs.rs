@@ -152,12 +152,9 @@ fn snapshot() -> f64 {
 fn start_and_join() -> f64 {
     nanoseconds_each(20, || {
         for _ in 0..20 {
-            let executor = Executor::<()>::new(
-                heist::ExecutorConfig { workers: 2, ..Default::default() },
-                |_worker| (),
-                |(), _ctx| {},
-            )
-            .expect("two workers are a valid configuration");
+            let executor =
+                Executor::<()>::new(heist::ExecutorConfig::new(2), |_worker| (), |(), _ctx| {})
+                    .expect("two workers are a valid configuration");
             executor.join();
         }
     })

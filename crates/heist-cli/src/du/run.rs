@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine};
 use crate::terminal;
 use crate::trace_file::TraceFile;
-use heist_walk::usage::{Usage, UsageOptions, measure, measure_traced};
+use heist_walk::usage::{Usage, UsageOptions, measure};
 use heist_walk::{Walk, WalkError, WalkStartError};
 use std::io::{self, BufWriter};
 use std::num::NonZeroUsize;
@@ -110,7 +110,7 @@ fn measured(
 ) -> Result<Usage, WalkStartError> {
     match trace {
         None => measure(walk, options, on_error),
-        Some(trace) => measure_traced(walk, options, trace.tracer(), on_error),
+        Some(trace) => measure(walk.trace(trace.tracer()), options, on_error),
     }
 }
 

@@ -382,7 +382,7 @@ fn an_error_names_an_impossible_capacity() {
 fn workers_sleep_while_a_thousand_jobs_wait() {
     use crate::support::silence::check_silent_for;
     watched(|| {
-        let config = heist::ExecutorConfig { thread_name: "waiting".to_owned(), ..workers(2) };
+        let config = workers(2).thread_name("waiting");
         let executor = start_jobs(config);
         let slots = DeviceSlots::uniform(1).unwrap();
         let run = run_by(|(), _slot| {});

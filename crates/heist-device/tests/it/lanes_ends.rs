@@ -7,7 +7,7 @@ use crate::support::{
     Latch, Runs, check_all_run, check_finished, job, join_rethrows, silent, start_jobs, wait_until,
     watched, workers,
 };
-use heist::{CancelToken, ExecutorConfig, OnPanic, PushError, PushErrorKind, SpawnErrorKind};
+use heist::{CancelToken, OnPanic, PushError, PushErrorKind, SpawnErrorKind};
 use heist_device::{DeviceId, DeviceLanes, DeviceSlots, DeviceTurn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ fn device(number: u64) -> DeviceId {
 #[test]
 fn a_job_that_panics_returns_its_slot() {
     watched(|| {
-        let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..workers(2) };
+        let config = workers(2).on_panic(OnPanic::Isolate);
         let executor = start_jobs(silent(config));
         let slots = DeviceSlots::uniform(1).unwrap();
         let ends = Runs::of(50);
@@ -78,7 +78,7 @@ fn dropping_a_turn_drops_a_job() {
 #[test]
 fn a_panic_while_creating_the_task_closes_the_lane_until_it_is_forgotten() {
     watched(|| {
-        let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..workers(1) };
+        let config = workers(1).on_panic(OnPanic::Isolate);
         let executor = start_jobs(silent(config));
         let slots = DeviceSlots::uniform(1).unwrap();
         let ends = Runs::of(4);
@@ -195,7 +195,7 @@ const DEVICES: usize = 10;
 /// Ends a pool whose jobs all wait. It must end at once, although no slot becomes free.
 fn ends_at_once(end: End) {
     let cancel = CancelToken::new();
-    let config = ExecutorConfig { cancel: cancel.clone(), ..workers(2) };
+    let config = workers(2).cancel(cancel.clone());
     let executor = start_jobs(silent(config));
     let handle = executor.handle();
     let slots = DeviceSlots::uniform(2).unwrap();

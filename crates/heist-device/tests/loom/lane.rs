@@ -9,9 +9,7 @@ use crate::support::{
 use heist::__internal::executor::PoolShared;
 use heist::__internal::sync::Arc;
 use heist::__internal::sync::plant::Plant;
-use heist::{
-    AcquireError, CancelToken, CountBudget, CountPermit, ExecutorConfig, ExecutorHandle, OnPanic,
-};
+use heist::{AcquireError, CancelToken, CountBudget, CountPermit, ExecutorHandle, OnPanic};
 use heist_device::{DeviceId, DeviceLanes, DeviceSlotPermit, DeviceSlots, DeviceTurn};
 
 /// The message of a model that lost an accepted job.
@@ -28,7 +26,7 @@ type Granted = Result<CountPermit, AcquireError>;
 fn pool_and_budget(
     cancel: &CancelToken,
 ) -> (Arc<PoolShared<Granted>>, CountBudget, ExecutorHandle<Granted>, Threads, Tally) {
-    let config = ExecutorConfig { cancel: cancel.clone(), ..config(1) };
+    let config = config(1).cancel(cancel.clone());
     let budget = CountBudget::new(1).unwrap();
     let ran = Tally::default();
     let count = ran.clone();
@@ -316,7 +314,7 @@ fn emptied_lanes_against_a_submission() {
 
 /// A job panics while another one waits for its device slot.
 fn panic_gives_the_slot_on() {
-    let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..config(1) };
+    let config = config(1).on_panic(OnPanic::Isolate);
     let ran = Tally::default();
     let prepare = |handle: &ExecutorHandle<Turn>| {
         let slots = DeviceSlots::uniform(1).unwrap();

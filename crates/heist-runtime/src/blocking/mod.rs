@@ -107,7 +107,7 @@ where
     handle
 }
 
-pub(super) fn spawn_all<F, R>(
+pub(super) fn spawn_batch<F, R>(
     pool: &Pool,
     threads: &Arc<BlockingThreads>,
     runtime: &RuntimeHandle,

@@ -7,7 +7,7 @@ use crate::support::{
     SILENT, check_all_run, job, join_rethrows, panic_text, silence_panics, silent, start_jobs,
     wait_until, watched, workers,
 };
-use heist::{ExecutorConfig, JoinError, OnPanic};
+use heist::{JoinError, OnPanic};
 use heist_runtime::Runtime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn a_thread_that_awaits_a_future_can_resume_its_panic() {
 fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
     watched(|| {
         for on_panic in [OnPanic::StopPool, OnPanic::Isolate] {
-            let executor = start_jobs(ExecutorConfig { on_panic, ..silent(workers(1)) });
+            let executor = start_jobs(silent(workers(1)).on_panic(on_panic));
             let handle = executor.handle();
             executor
                 .spawn(job(|ctx| {
@@ -225,7 +225,7 @@ fn no_panic_is_lost_when_all_workers_panic() {
 #[test]
 fn tasks_and_futures_that_panic_side_by_side_are_counted_together() {
     watched(|| {
-        let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..silent(workers(2)) };
+        let config = silent(workers(2)).on_panic(OnPanic::Isolate);
         let executor = start_jobs(config);
         for _ in 0..100 {
             executor.spawn(job(|_| panic!("task"))).unwrap();

@@ -34,8 +34,8 @@ pub(super) fn run_walk<D: Detector, T: Tracer>(
         settings.configure(config);
         executor = config.clone();
     });
-    let walk = match settings.workers {
-        Some(workers) => walk.threads(Some(workers)),
+    let walk = match settings.threads {
+        Some(threads) => walk.threads(Some(threads)),
         None => walk,
     };
     let context = ScanContext::new(detector, sink, settings, &executor.cancel);
@@ -47,12 +47,13 @@ pub(super) fn run_walk<D: Detector, T: Tracer>(
             roots.paths.clone()
         })
         .limit_threads(THREADS_FOR_DISKS.max(cores))
-        .cancel(context.stop.clone());
+        .cancel(context.stop.clone())
+        .trace(tracer);
     let roots = Arc::new(roots);
     let walked = {
         let context = Arc::clone(&context);
         let progress = context.settings.progress.clone();
-        walk.run_traced(tracer, move |_worker| TreeVisitor {
+        walk.run(move |_worker| TreeVisitor {
             roots: Arc::clone(&roots),
             scanner: ObjectScanner::new(&context, progress.add_worker()),
             path: PathBuf::new(),

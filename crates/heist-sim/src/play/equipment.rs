@@ -44,7 +44,7 @@ fn make(
     handle: &ExecutorHandle<Job>,
 ) -> Result<Equipment, Box<dyn std::error::Error>> {
     let queues = scenario.queues.iter().enumerate().map(|(index, queue)| {
-        let config = QueueConfig { capacity: queue.capacity, batch: queue.batch };
+        let config = QueueConfig::new().capacity(queue.capacity).batch(queue.batch);
         let to = To::Queue(index);
         GatedQueue::with_config(handle, &config, move |turn| Job::Queue(Task::of_turn(to), turn))
     });

@@ -150,28 +150,25 @@ fn own_a_pool(scenario: &Rc<Scenario>) {
     equipment::leave();
 }
 
-/// This lists every field, because the defaults would ask the operating system for the number of
-/// cores in each schedule.
+/// Sets every field, so that a schedule depends only on its scenario.
 fn config(scenario: &Scenario, cancel: &CancelToken) -> ExecutorConfig {
     let pool = &scenario.pool;
-    ExecutorConfig {
-        workers: pool.workers,
-        seed: pool.seed,
-        steal_tries: pool.steal_tries,
-        spin_iters: pool.looks,
-        pin_threads: false,
-        stealing: pool.stealing,
-        steal_batch: pool.steal_batch,
-        injector_batch: pool.injector_batch,
-        lifo_slot: pool.lifo != Lifo::Off,
-        lifo_stealing: pool.lifo == Lifo::Stealable,
-        injector_interval: None,
-        on_panic: if pool.isolate_panics { OnPanic::Isolate } else { OnPanic::StopPool },
-        park_backstop: pool.backstop_ns.map(Duration::from_nanos),
-        thread_name: "worker".to_owned(),
-        stack_size: None,
-        cancel: cancel.clone(),
-    }
+    ExecutorConfig::new(pool.workers)
+        .seed(pool.seed)
+        .steal_tries(pool.steal_tries)
+        .spin_iters(pool.looks)
+        .pin_threads(false)
+        .stealing(pool.stealing)
+        .steal_batch(pool.steal_batch)
+        .injector_batch(pool.injector_batch)
+        .lifo_slot(pool.lifo != Lifo::Off)
+        .lifo_stealing(pool.lifo == Lifo::Stealable)
+        .injector_interval(None)
+        .on_panic(if pool.isolate_panics { OnPanic::Isolate } else { OnPanic::StopPool })
+        .park_backstop(pool.backstop_ns.map(Duration::from_nanos))
+        .thread_name("worker")
+        .stack_size(None)
+        .cancel(cancel.clone())
 }
 
 /// Ends the pool as the scenario says.

@@ -14,7 +14,7 @@ use super::walk_entry::WalkEntry;
 use crate::error::{WalkError, WalkStartError};
 use crate::walk::{RunningWalk, Walk};
 use heist::CancelToken;
-use heist::trace::NoTrace;
+use heist::trace::Tracer;
 use std::iter::FusedIterator;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -26,7 +26,7 @@ use std::thread::JoinHandle;
 /// bytes this is at most 1.6 MB.
 const BATCHES_WAITING: usize = 64;
 
-impl Walk {
+impl<T: Tracer> Walk<T> {
     /// Walks on background threads and returns the entries as they are found.
     ///
     /// A directory comes before its contents. Otherwise there is no fixed order; use
@@ -65,7 +65,7 @@ impl Walk {
             .name("heist-walk".to_owned())
             .spawn(join)
             .map_err(|source| WalkStartError::SpawnThread { thread: 0, source })?;
-        let running = self.start(NoTrace, false, move |_| BatchingVisitor::new(sender.clone()))?;
+        let running = self.start(false, move |_| BatchingVisitor::new(sender.clone()))?;
         let stop = running.stop();
         // The thread is waiting to receive it.
         let _ = hand_over.send(running);

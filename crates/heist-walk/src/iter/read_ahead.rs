@@ -311,9 +311,9 @@ mod tests {
         std::fs::write(root.path().join("panics on purpose"), "").expect("a file");
         let walk = Walk::new(root.path()).threads(Some(1));
         let progress = walk.progress();
-        let config = walk.checked_executor().expect("settings");
-        let mut ahead =
-            ReadAhead::new(walk.into_engine().0, &config, 1 << 20, &progress).expect("a walk");
+        let config = walk.settings.checked_executor().expect("settings");
+        let mut ahead = ReadAhead::new(walk.settings.into_engine().0, &config, 1 << 20, &progress)
+            .expect("a walk");
 
         let read_by_another = ListingRequest::root(0);
         assert!(matches!(read_by_another.claim(), RequestState::Waiting(_)));

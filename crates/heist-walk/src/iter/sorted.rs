@@ -14,7 +14,6 @@ use super::walk_entry::WalkEntry;
 use crate::disks::cores;
 use crate::error::{WalkError, WalkStartError};
 use crate::walk::Walk;
-use heist::ExecutorConfig;
 use std::collections::VecDeque;
 use std::iter::FusedIterator;
 use std::path::Path;
@@ -30,7 +29,7 @@ const THREADS_IN_ORDER: usize = 8;
 /// A path longer than most systems allow is built again rather than kept.
 const LONGEST_PATH_KEPT: usize = 4096;
 
-impl Walk {
+impl<T> Walk<T> {
     /// Returns the entries in the order of a serial walk, which is the same for any number of
     /// threads.
     ///
@@ -66,13 +65,14 @@ impl Walk {
 
     /// Like [`Self::sorted`], with `bytes_ahead` as the limit on memory for reading ahead.
     pub(super) fn sorted_within(self, bytes_ahead: usize) -> Result<Sorted, WalkStartError> {
-        let config = self.checked_executor()?;
-        let progress = self.progress();
-        let asked_for = self.threads.is_some();
-        let (engine, threads) = self.into_engine();
+        let settings = self.settings;
+        let config = settings.checked_executor()?;
+        let progress = settings.progress.clone();
+        let asked_for = settings.threads.is_some();
+        let (engine, threads) = settings.into_engine();
         // The fixed order keeps many threads from being useful.
         let threads = if asked_for { threads } else { threads.min(cores().max(THREADS_IN_ORDER)) };
-        let config = ExecutorConfig { workers: threads, ..config };
+        let config = config.workers(threads);
         let roots = engine.roots.len();
         let sorted = Sorted {
             ahead: ReadAhead::new(engine, &config, bytes_ahead, &progress)?,

@@ -50,7 +50,7 @@ use crate::error::{WalkError, WalkStartError};
 use crate::walk::{Symlinks, Walk, WalkReport};
 use build::build;
 use heist::MetricsSnapshot;
-use heist::trace::{NoTrace, Tracer};
+use heist::trace::Tracer;
 use inodes::SharedInodes;
 use overlap::RootOverlap;
 use records::SharedNumbering;
@@ -159,26 +159,8 @@ impl<F: Fn(&WalkError) + Send + Sync + 'static> OnError for F {}
 ///
 /// Rethrows a panic of `on_error`.
 pub fn measure(
-    walk: Walk,
+    walk: Walk<impl Tracer>,
     options: &UsageOptions,
-    on_error: impl Fn(&WalkError) + Send + Sync + 'static,
-) -> Result<Usage, WalkStartError> {
-    measure_traced(walk, options, NoTrace, on_error)
-}
-
-/// Measures like [`measure`] and reports to a tracer.
-///
-/// # Errors
-///
-/// See [`Walk::run`].
-///
-/// # Panics
-///
-/// See [`measure`].
-pub fn measure_traced(
-    walk: Walk,
-    options: &UsageOptions,
-    tracer: impl Tracer,
     on_error: impl Fn(&WalkError) + Send + Sync + 'static,
 ) -> Result<Usage, WalkStartError> {
     // If all links are followed and nothing counts twice, the visitors remember every directory.
@@ -192,15 +174,15 @@ pub fn measure_traced(
         RootOverlap::of(walk.roots(), symlinks)
     };
     if needs_tree(&walk, options, &overlap) {
-        measure_tree(walk, options, overlap, tracer, on_error)
+        measure_tree(walk, options, overlap, on_error)
     } else {
-        measure_totals(walk, options, overlap, tracer, on_error)
+        measure_totals(walk, options, overlap, on_error)
     }
 }
 
 /// Returns `true` if a sum per root is not enough, because the caller wants more or because only a
 /// tree shows what comes first.
-fn needs_tree(walk: &Walk, options: &UsageOptions, overlap: &RootOverlap) -> bool {
+fn needs_tree(walk: &Walk<impl Tracer>, options: &UsageOptions, overlap: &RootOverlap) -> bool {
     let roots = walk.roots().len();
     let is_followed = walk.followed_symlinks() == Symlinks::Always;
     options.detail != Detail::Total
@@ -210,10 +192,9 @@ fn needs_tree(walk: &Walk, options: &UsageOptions, overlap: &RootOverlap) -> boo
 }
 
 fn measure_totals(
-    walk: Walk,
+    walk: Walk<impl Tracer>,
     options: &UsageOptions,
     overlap: RootOverlap,
-    tracer: impl Tracer,
     on_error: impl OnError,
 ) -> Result<Usage, WalkStartError> {
     let paths = walk.roots().to_vec();
@@ -224,9 +205,8 @@ fn measure_totals(
         roots: overlap.identities,
     });
     let on_error = Arc::new(on_error);
-    let report = walk.run_traced(tracer, move |_thread| {
-        TotalsVisitor::new(Arc::clone(&shared), Arc::clone(&on_error))
-    })?;
+    let report =
+        walk.run(move |_thread| TotalsVisitor::new(Arc::clone(&shared), Arc::clone(&on_error)))?;
     let sums = TotalsVisitor::merge(roots, &report.visitors);
     let roots = paths.into_iter().zip(sums);
     let roots = roots.map(|(path, size)| RootUsage::new(path, size)).collect();
@@ -235,10 +215,9 @@ fn measure_totals(
 }
 
 fn measure_tree(
-    walk: Walk,
+    walk: Walk<impl Tracer>,
     options: &UsageOptions,
     overlap: RootOverlap,
-    tracer: impl Tracer,
     on_error: impl OnError,
 ) -> Result<Usage, WalkStartError> {
     let paths = walk.roots().to_vec();
@@ -255,9 +234,8 @@ fn measure_tree(
     });
     let on_error = Arc::new(on_error);
     let visitors_share = Arc::clone(&shared);
-    let mut report = walk.run_traced(tracer, move |_thread| {
-        TreeVisitor::new(Arc::clone(&visitors_share), Arc::clone(&on_error))
-    })?;
+    let mut report = walk
+        .run(move |_thread| TreeVisitor::new(Arc::clone(&visitors_share), Arc::clone(&on_error)))?;
     let records: Vec<_> = report.visitors.drain(..).map(TreeVisitor::into_records).collect();
     let loops = records.iter().map(|records| records.loops).sum();
     let built = build(records, &shared, paths.len());

@@ -22,23 +22,23 @@ use heist::{CancelToken, Executor, ExecutorBuilder};
 use heist_device::{DeviceLanes, DeviceSlotPermit, DeviceTurn};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-impl Walk {
+impl<T: Tracer> Walk<T> {
     /// Starts the walk and returns without waiting for it.
     ///
     /// `watched` tells whether the caller will wait in [`RunningWalk::join`] at once. If not,
     /// nothing can release extra threads in time, so all threads start immediately.
     pub(crate) fn start<V: Visitor>(
         self,
-        tracer: impl Tracer,
         watched: bool,
         visitor: impl Fn(usize) -> V + Send + Sync + 'static,
     ) -> Result<RunningWalk<V>, WalkStartError> {
-        let mut config = self.checked_executor()?;
-        let roots = self.roots.len();
-        let progress = self.progress();
+        let Walk { settings, tracer } = self;
+        let mut config = settings.checked_executor()?;
+        let roots = settings.roots.len();
+        let progress = settings.progress.clone();
         // A caller who sets the number of threads gets all of them at once.
-        let initial = if watched { self.threads.unwrap_or_else(cores) } else { usize::MAX };
-        let (engine, threads) = self.into_engine();
+        let initial = if watched { settings.threads.unwrap_or_else(cores) } else { usize::MAX };
+        let (engine, threads) = settings.into_engine();
         let stop = engine.stop.clone();
         let slots = Arc::clone(engine.disks.slots());
         let finished_visitors = Arc::new(Mutex::new(Vec::new()));

@@ -1,18 +1,16 @@
 //! `ExecutorBuilder`: sets the configuration field by field.
 
 use super::attached::Attached;
-use super::config::{ExecutorConfig, OnPanic};
+use super::config::ExecutorConfig;
 use super::context::WorkerCtx;
 use super::error::{RunError, StartError};
 use super::handle::ExecutorHandle;
 use super::pool::Executor;
-use super::run::{RunOutput, run_traced};
-use crate::cancel::CancelToken;
+use super::run::{RunOutput, run_to_end};
 use crate::trace::{NoTrace, Tracer};
 use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
-use std::time::Duration;
 
 /// Builds an [`Executor`], or does one run. See [`ExecutorConfig`] for the meaning of each setting.
 ///
@@ -68,17 +66,6 @@ impl<T, H: fmt::Debug> fmt::Debug for ExecutorBuilder<T, H> {
     }
 }
 
-/// Declares one setter per field.
-macro_rules! setters {
-    ($($field:ident: $type:ty),* $(,)?) => {
-        $(#[doc = concat!("Sets [`ExecutorConfig::", stringify!($field), "`].")]
-        pub fn $field(mut self, $field: $type) -> Self {
-            self.config.$field = $field;
-            self
-        })*
-    };
-}
-
 impl<T> ExecutorBuilder<T, NoTrace> {
     /// Creates a builder from a configuration.
     pub fn new(config: ExecutorConfig) -> Self {
@@ -87,27 +74,10 @@ impl<T> ExecutorBuilder<T, NoTrace> {
 }
 
 impl<T, H: Tracer> ExecutorBuilder<T, H> {
-    setters! {
-        workers: usize,
-        seed: u64,
-        steal_tries: u32,
-        spin_iters: u32,
-        pin_threads: bool,
-        stealing: bool,
-        steal_batch: usize,
-        injector_batch: usize,
-        lifo_slot: bool,
-        lifo_stealing: bool,
-        injector_interval: Option<u32>,
-        on_panic: OnPanic,
-        park_backstop: Option<Duration>,
-        stack_size: Option<usize>,
-        cancel: CancelToken,
-    }
+    crate::__executor_setters!();
 
-    /// Sets [`ExecutorConfig::thread_name`].
-    pub fn thread_name(mut self, name: impl Into<String>) -> Self {
-        self.config.thread_name = name.into();
+    fn configure(mut self, change: impl FnOnce(&mut ExecutorConfig)) -> Self {
+        change(&mut self.config);
         self
     }
 
@@ -179,11 +149,6 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
         Executor::start(&self.config, self.tracer, None, scratch_init, runner, before_park)
     }
 
-    /// Returns the settings so far.
-    pub(crate) fn config(&self) -> &ExecutorConfig {
-        &self.config
-    }
-
     /// Does one run over borrowed data. See [`crate::run`]. The tasks of an [`Executor`] are
     /// `'static`; for tasks that borrow, begin with [`ExecutorBuilder::new`].
     ///
@@ -201,7 +166,7 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
         I: Fn(usize) -> S + Sync,
         R: Fn(T, &mut WorkerCtx<'_, T, S>) + Sync,
     {
-        run_traced(&self.config, &self.tracer, roots, &scratch_init, &runner)
+        run_to_end(&self.config, &self.tracer, roots, &scratch_init, &runner)
     }
 }
 
@@ -222,6 +187,8 @@ impl<H: Tracer> ExecutorBuilder<Infallible, H> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{CancelToken, OnPanic};
+    use std::time::Duration;
 
     /// No value is the default, so a setter that does nothing is noticed. The pattern has no `..`,
     /// so a field without a setter does not compile here.
@@ -262,7 +229,7 @@ mod tests {
             thread_name,
             stack_size,
             cancel,
-        } = builder.config();
+        } = &builder.config;
         assert_eq!((*workers, *seed, *steal_tries, *spin_iters), (4096, 2, 3, 5));
         assert_eq!((*pin_threads, *stealing), (true, false));
         assert_eq!((*steal_batch, *injector_batch), (6, 7));

@@ -19,9 +19,18 @@ pub enum OnPanic {
     Isolate,
 }
 
-/// The settings of an executor. Every field has a default. [`crate::Executor::builder`] sets the
-/// fields one by one.
+/// The settings of an executor. Every field has a default, and a method that sets it.
+/// [`crate::Executor::builder`] has the same methods.
+///
+/// ```
+/// use heist::{ExecutorConfig, OnPanic};
+///
+/// let config = ExecutorConfig::new(2).on_panic(OnPanic::Isolate);
+/// assert_eq!(config.workers, 2);
+/// ```
 #[derive(Clone, Debug)]
+#[must_use]
+#[non_exhaustive]
 pub struct ExecutorConfig {
     /// The number of workers, each with a thread. Default: the number of CPUs that this process may
     /// really use, according to its affinity mask and cgroup quota.
@@ -81,8 +90,16 @@ const STEAL_TRIES_MAX: u32 = 64;
 
 impl Default for ExecutorConfig {
     fn default() -> Self {
+        Self::new(affinity::usable_parallelism())
+    }
+}
+
+impl ExecutorConfig {
+    /// Creates the settings of an executor with this number of workers and all other defaults. In
+    /// contrast to [`Self::default`], it does not ask the system for the number of CPUs.
+    pub fn new(workers: usize) -> Self {
         Self {
-            workers: affinity::usable_parallelism(),
+            workers,
             seed: 0x853c_49e6_748f_ea9b,
             steal_tries: 4,
             spin_iters: 200,
@@ -99,6 +116,16 @@ impl Default for ExecutorConfig {
             stack_size: None,
             cancel: CancelToken::new(),
         }
+    }
+}
+
+/// Each setter returns the changed configuration.
+impl ExecutorConfig {
+    crate::__executor_setters!();
+
+    fn configure(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 }
 

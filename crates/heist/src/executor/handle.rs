@@ -73,7 +73,7 @@ impl<T> ExecutorHandle<T> {
     /// # Errors
     /// Fails as [`ExecutorHandle::spawn`] does, and leaves `tasks` unchanged.
     pub fn spawn_drain(&self, tasks: &mut Vec<T>) -> Result<(), SpawnError<()>> {
-        self.shared.spawn_all(tasks).map_err(|kind| SpawnError::new(kind, ()))
+        self.shared.spawn_drain(tasks).map_err(|kind| SpawnError::new(kind, ()))
     }
 
     /// Spawns a future beside the typed tasks. A worker polls it now, and again each time it is

@@ -2,7 +2,7 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `config`, `builder`, `error` | the settings, and the errors |
+//! | `config`, `setters`, `builder`, `error` | the settings, and the errors |
 //! | `shared` | the state that all workers and handles share; closing, stopping and finishing a pool |
 //! | `worker` | one worker: the real [`crate::policy::Context`], the loop, parking |
 //! | `spin`, `pace` | how long to search before parking; when to check the injector and time a task |
@@ -30,6 +30,7 @@ mod pool;
 #[cfg(heist_plant)]
 mod rejected;
 mod run;
+mod setters;
 pub(crate) mod shared;
 mod spin;
 pub(crate) mod task;

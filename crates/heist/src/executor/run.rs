@@ -67,7 +67,7 @@ where
     ExecutorBuilder::new(config).run(roots, scratch_init, runner)
 }
 
-pub(super) fn run_traced<T, S, I, R>(
+pub(super) fn run_to_end<T, S, I, R>(
     config: &ExecutorConfig,
     tracer: &impl Tracer,
     roots: impl IntoIterator<Item = T>,

@@ -11,7 +11,7 @@ use super::config::{ExecutorConfig, OnPanic};
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::task::contain;
 use super::waiting::WaitingTasks;
-use super::worker::Worker;
+use super::worker::{Worker, WorkerParts};
 use crate::cancel::{CancelToken, Watcher};
 use crate::future::queues::{FutureQueues, Lifo};
 use crate::idle::Idle;
@@ -154,7 +154,8 @@ impl<T> PoolShared<T> {
             .zip(seats)
             .enumerate()
             .map(|(id, (((local, parker), ledger), seat))| {
-                Worker::new(id, Arc::clone(&shared), local, seat, parker, ledger, config)
+                let parts = WorkerParts { local, seat, parker, ledger };
+                Worker::new(id, Arc::clone(&shared), parts, config)
             })
             .collect();
         (shared, workers)
@@ -201,7 +202,7 @@ impl<T> PoolShared<T> {
     ///
     /// # Errors
     /// Fails if the pool is stopped, or closed to the calling thread.
-    pub fn spawn_all(&self, tasks: &mut Vec<T>) -> Result<(), SpawnErrorKind> {
+    pub fn spawn_drain(&self, tasks: &mut Vec<T>) -> Result<(), SpawnErrorKind> {
         let count = tasks.len();
         self.count_spawned(count as u64)?;
         if count == 0 {
@@ -239,9 +240,9 @@ impl<T> PoolShared<T> {
         }
     }
 
-    /// Does what [`PoolShared::spawn_all`] does, with an owned vector that the error gives back.
+    /// Does what [`PoolShared::spawn_drain`] does, with an owned vector that the error gives back.
     pub(super) fn spawn_batch(&self, mut tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
-        self.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
+        self.spawn_drain(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
     }
 
     /// Accepts the roots of a run, and nothing else from outside. A run that is already cancelled

@@ -59,16 +59,22 @@ impl<T> std::fmt::Debug for Worker<T> {
     }
 }
 
+/// What the pool makes for one worker: its ends of structures that others share.
+pub(super) struct WorkerParts<T> {
+    pub(super) local: LocalQueue<T>,
+    pub(super) seat: Seat,
+    pub(super) parker: Parker,
+    pub(super) ledger: Ledger,
+}
+
 impl<T> Worker<T> {
     pub(super) fn new(
         id: usize,
         shared: Arc<PoolShared<T>>,
-        local: LocalQueue<T>,
-        seat: Seat,
-        parker: Parker,
-        ledger: Ledger,
+        parts: WorkerParts<T>,
         config: &ExecutorConfig,
     ) -> Self {
+        let WorkerParts { local, seat, parker, ledger } = parts;
         let adaptive = config.workers > 1;
         Self {
             id,

@@ -11,7 +11,7 @@ use crate::sync::Arc;
 type Pool = (Arc<PoolShared<usize>>, Vec<Worker<usize>>);
 
 fn pool(workers: usize) -> Pool {
-    PoolShared::new(&ExecutorConfig { workers, ..ExecutorConfig::default() })
+    PoolShared::new(&ExecutorConfig::new(workers))
 }
 
 /// Returns how many tasks one steal takes from a worker that has `queued`. Checks that the steal
@@ -45,7 +45,7 @@ fn a_steal_takes_64_at_most() {
 /// Returns how many of `queued` tasks in the injector one of `workers` takes at a time.
 fn injected_share(workers: usize, queued: usize) -> usize {
     let (shared, mut workers) = pool(workers);
-    shared.spawn_all(&mut (0..queued).collect()).unwrap();
+    shared.spawn_drain(&mut (0..queued).collect()).unwrap();
     assert_eq!(workers[0].pop_injector(Order::All, usize::MAX), Some(0), "the oldest");
     queued - shared.injector.len()
 }
@@ -75,10 +75,9 @@ fn a_worker_takes_its_share_of_the_injector_from_4_to_64() {
 
 #[test]
 fn the_configuration_bounds_the_batches() {
-    let config =
-        ExecutorConfig { workers: 2, steal_batch: 5, injector_batch: 6, ..Default::default() };
+    let config = ExecutorConfig::new(2).steal_batch(5).injector_batch(6);
     let (shared, mut workers) = PoolShared::<usize>::new(&config);
-    shared.spawn_all(&mut (0..100).collect()).unwrap();
+    shared.spawn_drain(&mut (0..100).collect()).unwrap();
     workers[0].pop_injector(Order::All, usize::MAX);
     assert_eq!(shared.injector.len(), 94);
     workers[0].spawn_local_batch(100..200);

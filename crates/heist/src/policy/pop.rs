@@ -6,6 +6,7 @@ use crate::sync::plant::{self, Plant, planted};
 
 /// The place where a task was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Source {
     /// The worker's own queue.
     Local,

@@ -10,6 +10,7 @@ pub const QUEUES_MAX: usize = BITS * BITS;
 
 /// The kind of thing that an index refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SignalIndexKind {
     /// A queue of a waker.
     Queue,
@@ -42,6 +43,7 @@ impl fmt::Display for SignalIndexKind {
 
 /// The error for an index that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SignalIndexError {
     /// The kind of thing that the index refers to.
     pub kind: SignalIndexKind,

@@ -8,8 +8,8 @@ use crate::support::{
     start_jobs, wait_until, watched, workers,
 };
 use heist::{
-    AcquireError, ByteBudget, CancelToken, CountBudget, CountPermit, Executor, ExecutorConfig,
-    ExecutorHandle, OnPanic, ReadTokens, SpawnErrorKind,
+    AcquireError, ByteBudget, CancelToken, CountBudget, CountPermit, Executor, ExecutorHandle,
+    OnPanic, ReadTokens, SpawnErrorKind,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -260,7 +260,7 @@ fn tasks_wait_for_bytes_and_read_tokens_in_the_same_way() {
 fn a_panic_while_making_the_task_gives_the_permit_back() {
     watched(|| {
         for on_panic in [OnPanic::Isolate, OnPanic::StopPool] {
-            let executor = start_jobs(silent(ExecutorConfig { on_panic, ..workers(1) }));
+            let executor = start_jobs(silent(workers(1).on_panic(on_panic)));
             let handle = executor.handle();
             let budget = CountBudget::new(1).unwrap();
             let held = budget.acquire(1).unwrap();
@@ -300,7 +300,7 @@ const WAITING: usize = 1_000;
 /// granted.
 fn ends_at_once(end: End) {
     let parent = CancelToken::new();
-    let config = ExecutorConfig { cancel: parent.child(), ..workers(2) };
+    let config = workers(2).cancel(parent.child());
     let cancel = config.cancel.clone();
     let executor = start_jobs(silent(config));
     let handle = executor.handle();

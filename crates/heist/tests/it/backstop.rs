@@ -2,7 +2,6 @@
 //! since no wake-up is ever lost, the backstop never finds work that a wake-up had not announced.
 
 use crate::support::{check_all_run, job, start_jobs, wait_until, watched, workers};
-use heist::ExecutorConfig;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 fn an_idle_pool_with_a_backstop_finds_nothing() {
     watched(|| {
         let backstop = Some(Duration::from_millis(1));
-        let executor = start_jobs(ExecutorConfig { park_backstop: backstop, ..workers(3) });
+        let executor = start_jobs(workers(3).park_backstop(backstop));
         wait_until("all workers sleep", || executor.metrics().parks >= 3);
         thread::sleep(Duration::from_millis(200));
         assert_eq!(executor.metrics().parks, 3, "a backstop that finds nothing sleeps on");
@@ -24,11 +23,9 @@ fn an_idle_pool_with_a_backstop_finds_nothing() {
 fn a_backstop_that_races_with_wake_ups_rescues_nothing() {
     watched(|| {
         for spin_iters in [0, 200] {
-            let executor = start_jobs(ExecutorConfig {
-                park_backstop: Some(Duration::from_millis(20)),
-                spin_iters,
-                ..workers(1)
-            });
+            let executor = start_jobs(
+                workers(1).park_backstop(Some(Duration::from_millis(20))).spin_iters(spin_iters),
+            );
             let handle = executor.handle();
             let rounds = 3_000;
             for round in 1..=rounds {

@@ -17,7 +17,7 @@ fn the_function_that_panics(task: u32) {
 }
 
 fn panic_in_a_task_and_in_a_future() {
-    let config = ExecutorConfig { workers: 1, on_panic: OnPanic::Isolate, ..Default::default() };
+    let config = ExecutorConfig::new(1).on_panic(OnPanic::Isolate);
     let executor = Executor::new(
         config,
         |_worker| (),

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 fn cancellable(workers_wanted: usize) -> (CancelToken, ExecutorConfig) {
     let cancel = CancelToken::new();
-    (cancel.clone(), ExecutorConfig { cancel, ..workers(workers_wanted) })
+    (cancel.clone(), workers(workers_wanted).cancel(cancel))
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_token_cancels_all_its_pools_and_a_child_token_only_its_own() {
     watched(|| {
         let root = CancelToken::new();
         let child = root.child();
-        let config = |cancel: &CancelToken| ExecutorConfig { cancel: cancel.clone(), ..workers(1) };
+        let config = |cancel: &CancelToken| workers(1).cancel(cancel.clone());
         let (one, two) = (start_jobs(config(&child)), start_jobs(config(&root)));
         let three = start_jobs(config(&root.child()));
         child.cancel();

@@ -96,7 +96,7 @@ fn check_works(executor: Executor<u32>) {
 /// A search of four billion rounds would never end, so heist must refuse it or cut it short.
 #[test]
 fn endless_stealing_is_refused_or_works() {
-    watched(|| match start_countdown(ExecutorConfig { steal_tries: u32::MAX, ..workers(2) }) {
+    watched(|| match start_countdown(workers(2).steal_tries(u32::MAX)) {
         Ok(executor) => check_works(executor),
         Err(error) => check_names_field(&error, "steal_tries"),
     });
@@ -106,7 +106,7 @@ fn endless_stealing_is_refused_or_works() {
 fn an_impossible_stack_is_an_error_not_a_panic() {
     watched(|| {
         for stack_size in [usize::MAX / 2, usize::MAX - 4_096, usize::MAX] {
-            let config = ExecutorConfig { stack_size: Some(stack_size), ..workers(2) };
+            let config = workers(2).stack_size(Some(stack_size));
             let started = Executor::new(config.clone(), |_| (), |_task: u32, _ctx| {});
             assert!(started.is_err(), "a stack of {stack_size} bytes");
             let run = heist::run(config, [1], |_| (), |_task: u32, _ctx| panic!("it ran"));
@@ -123,11 +123,7 @@ mod refused_threads {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     fn too_much() -> ExecutorConfig {
-        ExecutorConfig {
-            stack_size: Some(64 << 20),
-            thread_name: "limited".to_owned(),
-            ..workers(64)
-        }
+        workers(64).stack_size(Some(64 << 20)).thread_name("limited")
     }
 
     #[track_caller]
@@ -193,66 +189,60 @@ fn documented_knobs() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
+/// Returns the names of the fields of a configuration that was printed with `{:#?}`.
+fn fields_shown(shown: &str) -> impl Iterator<Item = &str> {
+    shown
+        .lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| Some(line.split_once(": ")?.0))
+}
+
 /// The guide's table of settings has every field of the configuration, with its default.
 #[test]
 fn the_documented_defaults_are_the_real_ones() {
     let documented = documented_knobs();
-    // Without `..`, so that a new field must be added here, and so to the guide.
-    let ExecutorConfig {
-        workers,
-        seed,
-        steal_tries,
-        spin_iters,
-        pin_threads,
-        stealing,
-        steal_batch,
-        injector_batch,
-        lifo_slot,
-        lifo_stealing,
-        injector_interval,
-        on_panic,
-        park_backstop,
-        thread_name,
-        stack_size,
-        cancel,
-    } = ExecutorConfig::default();
+    let config = ExecutorConfig::default();
     let on_or_off = |on| if on { "on" } else { "off" }.to_owned();
-    assert_eq!(workers, heist::affinity::usable_parallelism());
-    assert_eq!((park_backstop, stack_size, cancel.is_cancelled()), (None, None, false));
-    assert_eq!(injector_interval, None);
+    assert_eq!(config.workers, heist::affinity::usable_parallelism());
+    assert_eq!((config.stack_size, config.cancel.is_cancelled()), (None, false));
+    assert_eq!(config.injector_interval, None);
     let expected = [
         ("workers", "the CPUs this process may use".to_owned()),
-        ("seed", format!("{seed:#x}")),
-        ("steal_tries", steal_tries.to_string()),
-        ("spin_iters", spin_iters.to_string()),
-        ("pin_threads", on_or_off(pin_threads)),
-        ("stealing", on_or_off(stealing)),
-        ("steal_batch", steal_batch.to_string()),
-        ("injector_batch", injector_batch.to_string()),
-        ("lifo_slot", on_or_off(lifo_slot)),
-        ("lifo_stealing", on_or_off(lifo_stealing)),
+        ("seed", format!("{:#x}", config.seed)),
+        ("steal_tries", config.steal_tries.to_string()),
+        ("spin_iters", config.spin_iters.to_string()),
+        ("pin_threads", on_or_off(config.pin_threads)),
+        ("stealing", on_or_off(config.stealing)),
+        ("steal_batch", config.steal_batch.to_string()),
+        ("injector_batch", config.injector_batch.to_string()),
+        ("lifo_slot", on_or_off(config.lifo_slot)),
+        ("lifo_stealing", on_or_off(config.lifo_stealing)),
         ("injector_interval", "adapts, 8 to 255".to_owned()),
-        ("on_panic", format!("`{on_panic:?}`")),
-        ("park_backstop", on_or_off(park_backstop.is_some())),
-        ("thread_name", format!("`{thread_name}`")),
+        ("on_panic", format!("`{:?}`", config.on_panic)),
+        ("park_backstop", on_or_off(config.park_backstop.is_some())),
+        ("thread_name", format!("`{}`", config.thread_name)),
         ("stack_size", "the platform's".to_owned()),
         ("cancel", "a token of its own".to_owned()),
     ];
-    for (field, default) in expected {
+    for (field, default) in &expected {
         assert!(documented.contains(&(field, default.as_str())), "{field}: {default}");
     }
+    let shown = format!("{config:#?}");
+    assert!(fields_shown(&shown).eq(expected.iter().map(|(field, _)| *field)), "{shown}");
 }
 
 /// The same for queues.
 #[test]
 fn the_documented_defaults_of_queues_are_the_real_ones() {
     let documented = documented_knobs();
-    // Without `..`, so that a new field must be added here, and so to the guide.
-    let QueueConfig { capacity, batch } = QueueConfig::default();
-    assert_eq!(capacity, None);
-    let expected =
-        [("QueueConfig::capacity", "none".to_owned()), ("QueueConfig::batch", batch.to_string())];
-    for (knob, default) in expected {
-        assert!(documented.contains(&(knob, default.as_str())), "{knob}: {default}");
+    let config = QueueConfig::default();
+    assert_eq!(config.capacity, None);
+    let expected = [("capacity", "none".to_owned()), ("batch", config.batch.to_string())];
+    for (field, default) in &expected {
+        let knob = format!("QueueConfig::{field}");
+        assert!(documented.contains(&(&knob, default.as_str())), "{knob}: {default}");
     }
+    let shown = format!("{config:#?}");
+    assert!(fields_shown(&shown).eq(expected.iter().map(|(field, _)| *field)), "{shown}");
 }

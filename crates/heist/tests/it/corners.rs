@@ -242,7 +242,7 @@ fn a_trace_writer_that_panics_fails_only_the_trace() {
 #[test]
 fn one_worker_repeats_itself_no_matter_how_late_it_starts() {
     let order = |delay: Duration| {
-        let config = ExecutorConfig { workers: 1, ..ExecutorConfig::default() };
+        let config = ExecutorConfig::new(1);
         let scratch_init = move |_worker| {
             let began = Instant::now();
             while began.elapsed() < delay {}

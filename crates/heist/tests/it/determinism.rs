@@ -33,7 +33,7 @@ fn busy_for(time: Duration) {
 
 /// Records a whole run of `roots` tasks, each of which takes at least `task_time`.
 fn record(seed: u64, roots: u32, task_time: Duration) -> Vec<Record> {
-    let config = ExecutorConfig { seed, ..workers(1) };
+    let config = workers(1).seed(seed);
     let mut output = heist::run(
         config,
         0..roots,

@@ -35,7 +35,7 @@ fn every_error_can_be_shared() {
 /// Returns a boxed error, as many programs do.
 fn run_and_refuse() -> Result<(), Box<dyn Error + Send + Sync>> {
     heist::run(ExecutorConfig::default(), [1], |_worker| (), |_task: u32, _ctx| {})?;
-    let config = ExecutorConfig { workers: 1, ..ExecutorConfig::default() };
+    let config = ExecutorConfig::new(1);
     let executor = heist::Executor::new(config, |_worker| (), |task: Closure, _ctx| task())?;
     let handle = executor.handle();
     executor.join();

@@ -3,7 +3,7 @@
 
 use crate::support::sync::Mutex;
 use crate::support::{Runs, check_all_run, check_finished, silent, watched, workers};
-use heist::{Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, OnPanic, WorkerCtx};
+use heist::{Executor, ExecutorBuilder, ExecutorHandle, OnPanic, WorkerCtx};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -44,7 +44,7 @@ const WAYS_TO_SPAWN: [(&str, SpawnChildren); 7] = [
 fn every_way_to_spawn_runs_each_task_once() {
     watched(|| {
         for (way, spawn_children) in WAYS_TO_SPAWN {
-            for pool in [workers(1), workers(3), ExecutorConfig { stealing: false, ..workers(3) }] {
+            for pool in [workers(1), workers(3), workers(3).stealing(false)] {
                 println!("{way}, {} workers, stealing: {}", pool.workers, pool.stealing);
                 let runs = Runs::of(TREE_NODES);
                 let (counter, last) = (Arc::clone(&runs), Arc::new(AtomicU64::new(0)));

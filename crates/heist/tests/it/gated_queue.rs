@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 fn batches_of(batch: usize) -> QueueConfig {
-    QueueConfig { batch, ..QueueConfig::default() }
+    QueueConfig::new().batch(batch)
 }
 
 /// Long enough for a thread to do something that it must not do.
@@ -354,7 +354,7 @@ fn a_task_continues_once_its_item_is_in() {
             let executor = start_jobs(workers(1));
             let log = Log::default();
             let seen = log.clone();
-            let config = QueueConfig { capacity, batch: 2 };
+            let config = QueueConfig::new().capacity(capacity).batch(2);
             let consume = consumed_by(move |item| seen.add(item));
             let queue = GatedQueue::with_config(&executor.handle(), &config, consume).unwrap();
             let done = Latch::default();

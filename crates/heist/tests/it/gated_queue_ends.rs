@@ -94,7 +94,7 @@ fn close_and_drop_during_a_turn_leaves_the_turn_its_items() {
             held.0.open();
             held.1.wait();
         });
-        let config = QueueConfig { capacity: Some(8), batch: 2 };
+        let config = QueueConfig::new().capacity(Some(8)).batch(2);
         let queue = GatedQueue::with_config(&executor.handle(), &config, consume).unwrap();
         let free = occupy_worker(&executor);
         (0..6).for_each(|number| queue.push(Tracked::new(number, &ends)).unwrap());
@@ -182,7 +182,7 @@ fn accepted_items_are_consumed_and_refused_ones_are_returned() {
             let ends = Runs::of(400);
             let consumed = Arc::new(AtomicUsize::new(0));
             let count = Arc::clone(&consumed);
-            let config = QueueConfig { capacity: (round % 2 == 0).then_some(4), batch: 3 };
+            let config = QueueConfig::new().capacity((round % 2 == 0).then_some(4)).batch(3);
             let consume = consumed_by(move |_: Tracked| {
                 count.fetch_add(1, Ordering::Relaxed);
             });
@@ -213,7 +213,7 @@ fn accepted_items_are_consumed_and_refused_ones_are_returned() {
 }
 
 fn isolating(workers_wanted: usize) -> ExecutorConfig {
-    silent(ExecutorConfig { on_panic: OnPanic::Isolate, ..workers(workers_wanted) })
+    silent(workers(workers_wanted).on_panic(OnPanic::Isolate))
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn a_push_from_the_hook_of_a_quiet_worker_counts_as_from_outside() {
 fn a_join_ends_although_the_last_task_could_not_be_made() {
     watched(|| {
         for on_panic in [OnPanic::Isolate, OnPanic::StopPool] {
-            let executor = start_jobs(silent(ExecutorConfig { on_panic, ..workers(2) }));
+            let executor = start_jobs(silent(workers(2).on_panic(on_panic)));
             let handle = executor.handle();
             let (making, go) = (Latch::default(), Latch::default());
             let held = (making.clone(), go.clone());
@@ -469,7 +469,7 @@ fn a_stopped_pool_drops_the_queued_items_once_and_counts_them() {
     watched(|| {
         for end in [End::ShutDown, End::Cancel, End::Drop] {
             let cancel = CancelToken::new();
-            let executor = start_jobs(ExecutorConfig { cancel: cancel.clone(), ..workers(2) });
+            let executor = start_jobs(workers(2).cancel(cancel.clone()));
             let handle = executor.handle();
             let ends = Runs::of(ITEMS);
             let (entered, latch) = (Latch::default(), Latch::default());
@@ -478,7 +478,7 @@ fn a_stopped_pool_drops_the_queued_items_once_and_counts_them() {
                 held.0.open();
                 held.1.wait();
             });
-            let config = QueueConfig { batch: 10, ..QueueConfig::default() };
+            let config = QueueConfig::new().batch(10);
             let queue = GatedQueue::with_config(&handle, &config, consume).unwrap();
             (0..ITEMS).for_each(|number| queue.push(Tracked::new(number, &ends)).unwrap());
             entered.wait();

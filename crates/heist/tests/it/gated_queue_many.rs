@@ -137,7 +137,7 @@ fn a_million_items_through_4096_queues_arrive_once_and_in_order() {
         let handle = executor.handle();
         let mut random = XorShift64::new(seed);
         let all = (0..QUEUES).map(|queue| {
-            let config = QueueConfig { capacity: None, batch: 1 + random.below_usize(64) };
+            let config = QueueConfig::new().batch(1 + random.below_usize(64));
             GatedQueue::with_config(&handle, &config, move |turn| Task::Consume(queue, turn))
         });
         assert!(queues.set(all.collect::<Result<_, _>>().unwrap()).is_ok());
@@ -179,11 +179,10 @@ fn idle_queues_make_no_context_switch() {
     use crate::support::queued::consumed_by;
     use crate::support::silence::check_silent_for;
     use crate::support::{start_jobs, wait_until};
-    use heist::ExecutorConfig;
     use std::time::Duration;
 
     watched(|| {
-        let config = ExecutorConfig { thread_name: "sleepers".to_owned(), ..workers(2) };
+        let config = workers(2).thread_name("sleepers");
         let executor = start_jobs(config);
         let handle = executor.handle();
         let consumed = Arc::new(AtomicU64::new(0));
@@ -194,7 +193,7 @@ fn idle_queues_make_no_context_switch() {
                     count.fetch_add(1, Ordering::Release);
                 });
                 let capacity = (number % 2 == 0).then_some(1);
-                let config = QueueConfig { capacity, ..QueueConfig::default() };
+                let config = QueueConfig::new().capacity(capacity);
                 GatedQueue::with_config(&handle, &config, consume).unwrap()
             })
             .collect();

@@ -31,7 +31,7 @@ fn start(config: ExecutorConfig) -> (Executor<u32>, Arc<AtomicU64>) {
 #[test]
 fn a_pool_that_never_had_work_is_silent() {
     watched(|| {
-        let (executor, _) = start(ExecutorConfig { thread_name: "fresh".to_owned(), ..workers(4) });
+        let (executor, _) = start(workers(4).thread_name("fresh"));
         check_silent("fresh", 4);
         check_all_run(&executor.join(), 0);
     });
@@ -40,8 +40,7 @@ fn a_pool_that_never_had_work_is_silent() {
 #[test]
 fn a_pool_that_had_work_is_silent_and_wakes_again() {
     watched(|| {
-        let (executor, ran) =
-            start(ExecutorConfig { thread_name: "rested".to_owned(), ..workers(3) });
+        let (executor, ran) = start(workers(3).thread_name("rested"));
         for round in 1..=2 {
             executor.spawn_batch(0..10_000).unwrap();
             wait_until("all have run", || ran.load(Ordering::Acquire) == 10_000 * round);
@@ -65,7 +64,7 @@ fn a_large_pool_is_silent_and_workers_beyond_the_64th_wake() {
         let barrier = Barrier::new(WORKERS);
         let seen = Arc::new(Mutex::new(HashSet::new()));
         let ids = Arc::clone(&seen);
-        let config = ExecutorConfig { thread_name: "large".to_owned(), ..workers(WORKERS) };
+        let config = workers(WORKERS).thread_name("large");
         let runner = move |(), ctx: &mut heist::WorkerCtx<'_, (), ()>| {
             ids.lock().unwrap().insert(ctx.worker_id());
             barrier.wait();
@@ -81,12 +80,7 @@ fn a_large_pool_is_silent_and_workers_beyond_the_64th_wake() {
 #[test]
 fn an_idle_pool_without_stealing_and_spinning_is_silent() {
     watched(|| {
-        let config = ExecutorConfig {
-            thread_name: "plain".to_owned(),
-            stealing: false,
-            spin_iters: 0,
-            ..workers(2)
-        };
+        let config = workers(2).thread_name("plain").stealing(false).spin_iters(0);
         let (executor, ran) = start(config);
         executor.spawn_batch(0..1_000).unwrap();
         wait_until("all have run", || ran.load(Ordering::Acquire) == 1_000);
@@ -99,7 +93,7 @@ fn an_idle_pool_without_stealing_and_spinning_is_silent() {
 #[test]
 fn a_cancelled_pool_is_silent() {
     watched(|| {
-        let config = ExecutorConfig { thread_name: "cancelled".to_owned(), ..workers(2) };
+        let config = workers(2).thread_name("cancelled");
         let cancel = config.cancel.clone();
         let (executor, _) = start(config);
         cancel.cancel();

@@ -6,7 +6,7 @@ use crate::support::{
     check_all_run, check_finished, job, occupy_worker, silent, start_jobs, wait_until, watched,
     workers,
 };
-use heist::{Executor, ExecutorConfig, OnPanic, WorkerCtx};
+use heist::{Executor, OnPanic, WorkerCtx};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use std::time::Duration;
 fn tasks_are_counted_by_where_they_were_found() {
     watched(|| {
         // The tasks come one by one to a single worker, so each comes directly from the injector.
-        let executor = start_jobs(ExecutorConfig { injector_batch: 1, ..workers(1) });
+        let executor = start_jobs(workers(1).injector_batch(1));
         executor.spawn_batch((0..10).map(|_| job(|_| {}))).unwrap();
         let metrics = executor.join();
         check_all_run(&metrics, 10);
@@ -62,7 +62,7 @@ fn stolen_tasks_are_counted() {
 #[test]
 fn panics_and_dropped_tasks_are_counted() {
     watched(|| {
-        let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..silent(workers(1)) };
+        let config = silent(workers(1)).on_panic(OnPanic::Isolate);
         let executor = start_jobs(config);
         let handle = executor.handle();
         executor.spawn_batch((0..3).map(|_| job(|_| panic!("counted")))).unwrap();
@@ -161,7 +161,7 @@ fn histograms_hold_samples_of_the_right_size() {
 #[test]
 fn no_more_wake_ups_arrive_than_are_sent() {
     watched(|| {
-        let executor = start_jobs(ExecutorConfig { spin_iters: 0, ..workers(3) });
+        let executor = start_jobs(workers(3).spin_iters(0));
         let handle = executor.handle();
         for round in 1..=200 {
             executor.spawn(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();

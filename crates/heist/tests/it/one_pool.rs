@@ -240,7 +240,7 @@ impl Doors {
     fn new(world: &Arc<World>, handle: ExecutorHandle<Task>, random: &mut XorShift64) -> Self {
         let queue = |number: usize| {
             let capacity = (number % 2 == 1).then_some(4);
-            let config = QueueConfig { capacity, batch: 1 + random.below_usize(16) };
+            let config = QueueConfig::new().capacity(capacity).batch(1 + random.below_usize(16));
             GatedQueue::with_config(&handle, &config, Task::Consume).unwrap()
         };
         let queues = (0..QUEUES).map(queue).collect();
@@ -397,16 +397,13 @@ struct Play {
 impl Play {
     fn start(random: &mut XorShift64, is_stopped: bool) -> Self {
         let seed = random.next_u64();
-        let config = ExecutorConfig {
-            workers: 1 + random.below_usize(4),
-            seed,
-            spin_iters: [0, 5, 200][random.below_usize(3)],
-            stealing: random.below(6) != 0,
-            lifo_slot: random.below(4) != 0,
-            lifo_stealing: random.below(2) == 0,
-            injector_batch: 1 + random.below_usize(64),
-            ..ExecutorConfig::default()
-        };
+        let config = ExecutorConfig::new(1 + random.below_usize(4))
+            .seed(seed)
+            .spin_iters([0, 5, 200][random.below_usize(3)])
+            .stealing(random.below(6) != 0)
+            .lifo_slot(random.below(4) != 0)
+            .lifo_stealing(random.below(2) == 0)
+            .injector_batch(1 + random.below_usize(64));
         let station = Arc::<Station>::default();
         let world = Arc::new(World {
             program: Program::new(random, is_stopped),

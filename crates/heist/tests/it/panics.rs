@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 
 fn silent_pool(workers_wanted: usize, on_panic: OnPanic) -> ExecutorConfig {
-    silent(ExecutorConfig { on_panic, ..workers(workers_wanted) })
+    silent(workers(workers_wanted).on_panic(on_panic))
 }
 
 /// A bound on the tasks in flight. A permit lives in its task and comes back when the task is run

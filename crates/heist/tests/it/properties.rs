@@ -71,17 +71,14 @@ fn config() -> impl Strategy<Value = ExecutorConfig> {
     let batches = (1..80_usize, 1..80_usize, prop::bool::weighted(0.8), any::<bool>());
     (knobs, batches).prop_map(|((workers, seed, steal_tries, spin_iters), batches)| {
         let (steal_batch, injector_batch, stealing, isolate) = batches;
-        ExecutorConfig {
-            workers,
-            seed,
-            steal_tries,
-            spin_iters,
-            steal_batch,
-            injector_batch,
-            stealing,
-            on_panic: if isolate { OnPanic::Isolate } else { OnPanic::StopPool },
-            ..ExecutorConfig::default()
-        }
+        ExecutorConfig::new(workers)
+            .seed(seed)
+            .steal_tries(steal_tries)
+            .spin_iters(spin_iters)
+            .steal_batch(steal_batch)
+            .injector_batch(injector_batch)
+            .stealing(stealing)
+            .on_panic(if isolate { OnPanic::Isolate } else { OnPanic::StopPool })
     })
 }
 
@@ -256,7 +253,7 @@ impl Program {
     fn check(&self) {
         // All clones of a configuration share the token, and this program may be tried again.
         let cancel = CancelToken::new();
-        let config = ExecutorConfig { cancel: cancel.clone(), ..self.config.clone() };
+        let config = self.config.clone().cancel(cancel.clone());
         let ledger = Arc::new(Ledger::default());
         let executor = Executor::new(config, |_worker| 0, Task::run).unwrap();
         let handle = executor.handle();
@@ -429,12 +426,12 @@ proptest! {
     #[test]
     fn one_worker_repeats_itself(config in config(), roots in vec(tree(0), 0..20)) {
         watched(move || {
-            let config = ExecutorConfig { workers: 1, ..config };
+            let config = config.workers(1);
             let first = run_order(config.clone(), &roots);
             assert_eq!(first.len(), tasks_of(&roots));
             assert_eq!(first, run_order(config.clone(), &roots));
             // Settings that concern other workers do not matter either.
-            let others = ExecutorConfig { spin_iters: 7, steal_batch: 1, steal_tries: 9, ..config };
+            let others = config.spin_iters(7).steal_batch(1).steal_tries(9);
             assert_eq!(first, run_order(others, &roots));
         });
     }
@@ -446,9 +443,7 @@ proptest! {
         watched(move || {
             roots.iter_mut().for_each(all_local);
             // So that all roots come in one batch.
-            let config = ExecutorConfig {
-                workers: 1, injector_batch: 64, stealing: true, ..config
-            };
+            let config = config.workers(1).injector_batch(64).stealing(true);
             let order = run_order(config, &roots);
             let values: Vec<u32> = order.into_iter().map(|(value, _random)| value).collect();
             assert_eq!(values, stack_order(&roots));
@@ -459,7 +454,7 @@ proptest! {
     #[test]
     fn a_yielded_task_runs_after_the_queued_ones(config in config(), roots in vec(tree(0), 1..20)) {
         watched(move || {
-            let config = ExecutorConfig { workers: 1, ..config };
+            let config = config.workers(1);
             let tasks = tasks_of(&roots);
             // A task consists of a tree, its number, and the numbers of the tasks that must run
             // before it.

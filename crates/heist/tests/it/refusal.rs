@@ -2,7 +2,7 @@
 //! refused and returned with the reason, no matter what closes the pool and what races with it.
 
 use crate::support::{Runs, check_all_run, job, silent, start_jobs, watched, workers};
-use heist::{CancelToken, Executor, ExecutorConfig, ExecutorHandle, SpawnErrorKind};
+use heist::{CancelToken, Executor, ExecutorHandle, SpawnErrorKind};
 use std::sync::Arc;
 use std::thread;
 
@@ -72,8 +72,7 @@ fn a_refused_task_comes_back_with_the_reason() {
     watched(move || {
         for (kind, stop) in cases {
             let cancel = CancelToken::new();
-            let executor =
-                start_jobs(silent(ExecutorConfig { cancel: cancel.clone(), ..workers(2) }));
+            let executor = start_jobs(silent(workers(2).cancel(cancel.clone())));
             let handle = executor.handle();
             assert!(handle.is_accepting());
             stop(executor, &cancel);

@@ -2,7 +2,7 @@
 //! returns every worker's scratch in order, and reports correctly how the run ended.
 
 use crate::support::{check_all_run, check_finished, panic_text, silent, watched, workers};
-use heist::{CancelToken, ExecutorBuilder, ExecutorConfig, OnPanic, RunError, WorkerCtx};
+use heist::{CancelToken, ExecutorBuilder, OnPanic, RunError, WorkerCtx};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ fn counts_words_of_borrowed_text_like_a_plain_loop() {
         for word in text.split_whitespace() {
             *serial.entry(word).or_default() += 1;
         }
-        for pool in [workers(1), workers(4), ExecutorConfig { stealing: false, ..workers(4) }] {
+        for pool in [workers(1), workers(4), workers(4).stealing(false)] {
             // Roots, scratch and closures all borrow from this function.
             let output = heist::run(
                 pool,
@@ -152,7 +152,7 @@ fn a_run_cancelled_before_it_begins_runs_nothing_and_counts_the_dropped_tasks() 
         cancel.cancel();
         let dropped = AtomicUsize::new(0);
         let output = heist::run(
-            ExecutorConfig { cancel, ..workers(2) },
+            workers(2).cancel(cancel),
             (0..10).map(|_| Counted(&dropped)),
             |worker| worker,
             |_task, _ctx| panic!("a task ran after the cancellation"),
@@ -173,7 +173,7 @@ fn a_run_cancelled_midway_drops_the_remaining_tasks() {
             let cancel = CancelToken::new();
             let (dropped, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let output = heist::run(
-                ExecutorConfig { cancel: cancel.clone(), ..workers(workers_wanted) },
+                workers(workers_wanted).cancel(cancel.clone()),
                 (0..1_000).map(|_| Counted(&dropped)),
                 |_worker| (),
                 |_task, _ctx| {
@@ -200,7 +200,7 @@ fn a_run_whose_last_task_gave_up_reports_that_it_was_cancelled() {
     watched(|| {
         let cancel = CancelToken::new();
         let output = heist::run(
-            ExecutorConfig { cancel: cancel.clone(), ..workers(1) },
+            workers(1).cancel(cancel.clone()),
             [()],
             |_worker| 0,
             |(), ctx| {
@@ -268,7 +268,7 @@ fn a_panic_in_scratch_init_stops_the_run() {
         for on_panic in [OnPanic::StopPool, OnPanic::Isolate] {
             let ran = AtomicUsize::new(0);
             let error = heist::run(
-                ExecutorConfig { on_panic, ..silent(workers(3)) },
+                silent(workers(3)).on_panic(on_panic),
                 0..1_000,
                 |worker| assert_ne!(worker, 1, "deliberate panic"),
                 |_task: u32, _ctx: &mut WorkerCtx<'_, _, ()>| {

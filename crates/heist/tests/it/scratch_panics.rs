@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 fn silent_pool(workers_wanted: usize, on_panic: OnPanic) -> ExecutorConfig {
-    silent(ExecutorConfig { on_panic, ..workers(workers_wanted) })
+    silent(workers(workers_wanted).on_panic(on_panic))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! then; and that a stopped executor refuses both.
 
 use crate::support::{Job, Runs, check_all_run, job, start_jobs, wait_until, watched, workers};
-use heist::{CancelToken, Executor, ExecutorConfig, ExecutorHandle, RunOutput, SpawnErrorKind};
+use heist::{CancelToken, Executor, ExecutorHandle, RunOutput, SpawnErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
@@ -110,7 +110,7 @@ fn a_stopped_executor_refuses_what_its_own_tasks_spawn() {
     watched(move || {
         for (kind, stop) in cases {
             let cancel = CancelToken::new();
-            let config = ExecutorConfig { cancel: cancel.clone(), ..workers(1) };
+            let config = workers(1).cancel(cancel.clone());
             let executor = start_jobs(config);
             let (refusals, refused) = channel();
             let task = job(move |ctx| {

@@ -173,7 +173,7 @@ fn thousands_of_meetings_lose_no_wake_up() {
     watched(|| {
         for size in [2, 3, 4] {
             for spin_iters in [0, 200] {
-                let (executor, _) = start_meetings(ExecutorConfig { spin_iters, ..workers(size) });
+                let (executor, _) = start_meetings(workers(size).spin_iters(spin_iters));
                 for round in 0..1_500 {
                     match round % 3 {
                         0 => executor.spawn(Call::Gather(size - 1)).unwrap(),
@@ -213,7 +213,7 @@ fn oversubscribed_pools_side_by_side_all_end() {
 #[test]
 fn pinned_workers_run_or_report_that_they_could_not_be_pinned() {
     watched(|| {
-        let config = ExecutorConfig { pin_threads: true, ..workers(5) };
+        let config = workers(5).pin_threads(true);
         let (executor, _) = start_meetings(config);
         executor.spawn_batch(vec![Call::Meet; 5]).unwrap();
         let metrics = executor.join();

@@ -228,7 +228,7 @@ fn start_tasks<T: Send + 'static>(
     heist::__internal::sync::Arc<heist::__internal::executor::PoolShared<T>>,
     crate::support::Threads,
 ) {
-    let config = ExecutorConfig { on_panic: OnPanic::StopPool, ..config.clone() };
+    let config = config.clone().on_panic(OnPanic::StopPool);
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();
         let mut tasks = TaskRunner::new(worker, &scratch_init, &runner, &|_scratch: &mut ()| {});

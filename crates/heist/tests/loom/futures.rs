@@ -298,7 +298,7 @@ fn shutdown_against_waiting() {
 
 fn cancel_against_waiting() {
     let cancel = CancelToken::new();
-    let config = ExecutorConfig { cancel: cancel.clone(), ..config(1) };
+    let config = config(1).cancel(cancel.clone());
     stop_against_waiting(&config, |_shared| cancel.cancel());
 }
 

@@ -13,7 +13,7 @@ use heist::{
 const ALL: &str = "every item that was accepted is consumed";
 
 fn batches_of(batch: usize) -> QueueConfig {
-    QueueConfig { capacity: None, batch }
+    QueueConfig::new().batch(batch)
 }
 
 /// A queue of a pool whose tasks are the queue's turns.
@@ -186,7 +186,7 @@ fn a_push_against_a_shutdown() {
 }
 
 fn isolating() -> ExecutorConfig {
-    ExecutorConfig { on_panic: OnPanic::Isolate, ..config(1) }
+    config(1).on_panic(OnPanic::Isolate)
 }
 
 /// The consumer panics with another item queued and a third about to be pushed.
@@ -286,7 +286,7 @@ fn an_emptied_queue_against_its_consumer() {
         let count = consumed.clone();
         let (shared, queue, threads) = start_prepared(
             &config(1),
-            |handle| queue_of_turns(handle, &QueueConfig { capacity: Some(4), batch: 1 }, 3),
+            |handle| queue_of_turns(handle, &QueueConfig::new().capacity(Some(4)).batch(1), 3),
             move |turn: QueueTurn<u32>| {
                 turn.run(|_item| count.add());
             },
@@ -309,7 +309,7 @@ fn a_thread_that_waits_for_room_against_the_consumer() {
         let count = consumed.clone();
         let (shared, queue, threads) = start_prepared(
             &config(1),
-            |handle| queue_of_turns(handle, &QueueConfig { capacity: Some(1), batch: 64 }, 1),
+            |handle| queue_of_turns(handle, &QueueConfig::new().capacity(Some(1)).batch(64), 1),
             move |turn: QueueTurn<u32>| {
                 turn.run(|_item| count.add());
             },

@@ -48,7 +48,7 @@ fn a_fill_against_a_steal() {
 type Pool = ExecutorHandle<()>;
 
 fn private_slot() -> ExecutorConfig {
-    ExecutorConfig { lifo_stealing: false, ..config(2) }
+    config(2).lifo_stealing(false)
 }
 
 fn spawn(pool: &Pool, future: impl Future<Output = ()> + Send + 'static) {

@@ -32,7 +32,7 @@ fn check_no_leak(cycle: impl Fn() + Send + 'static) {
 }
 
 fn pool() -> ExecutorConfig {
-    ExecutorConfig { thread_name: "ended".to_owned(), ..workers(2) }
+    workers(2).thread_name("ended")
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn a_moved_batch_finds_workers() {
 /// Trees whose leaves panic, against two producers and, perhaps, a join.
 fn panics_while_producing(on_panic: OnPanic, joined: bool) {
     let tallies = Tallies::default();
-    let executor = start(ExecutorConfig { on_panic, ..config(3) });
+    let executor = start(config(3).on_panic(on_panic));
     let handle = executor.handle();
     let producers: Vec<_> =
         (0..2).map(|_| produce(handle.clone(), &tallies, 2, (1, true))).collect();
@@ -263,7 +263,7 @@ enum Stop {
 fn stop_while_producing(stop: Stop) {
     let tallies = Tallies::default();
     let cancel = CancelToken::new();
-    let executor = start(ExecutorConfig { cancel: cancel.clone(), ..config(3) });
+    let executor = start(config(3).cancel(cancel.clone()));
     let handle = executor.handle();
     let producers: Vec<_> =
         (0..2).map(|_| produce(handle.clone(), &tallies, 2, (2, false))).collect();

@@ -99,7 +99,7 @@ pub fn must_fail(
 
 /// Parks at once when there is no work: spinning adds schedules and nothing new.
 pub fn config(workers: usize) -> ExecutorConfig {
-    ExecutorConfig { workers, steal_tries: 1, spin_iters: 0, ..ExecutorConfig::default() }
+    ExecutorConfig::new(workers).steal_tries(1).spin_iters(0)
 }
 
 /// A point where tasks meet: they can only end together. With one worker for each party, a task for

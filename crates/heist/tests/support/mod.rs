@@ -80,7 +80,7 @@ pub(crate) fn check_all_run(metrics: &MetricsSnapshot, spawned: u64) {
 
 /// Returns a configuration with this number of workers.
 pub(crate) fn workers(workers: usize) -> ExecutorConfig {
-    ExecutorConfig { workers, ..ExecutorConfig::default() }
+    ExecutorConfig::new(workers)
 }
 
 /// How often each task ran.
@@ -187,7 +187,7 @@ pub(crate) fn silence_panics() {
 /// Returns the configuration for a pool whose panics do not show in the output.
 pub(crate) fn silent(config: ExecutorConfig) -> ExecutorConfig {
     silence_panics();
-    ExecutorConfig { thread_name: SILENT.to_owned(), ..config }
+    config.thread_name(SILENT)
 }
 
 /// Joins a pool that was stopped by a panic, and returns the message of the rethrown panic.

@@ -33,7 +33,16 @@ use schedule::SpawnTurnAtOnce;
 use std::fmt;
 
 /// The configuration of a queue.
+///
+/// ```
+/// use heist::QueueConfig;
+///
+/// let config = QueueConfig::new().capacity(Some(256));
+/// assert_eq!((config.capacity, config.batch), (Some(256), 64));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+#[non_exhaustive]
 pub struct QueueConfig {
     /// The largest number of items that may wait or be with the consumer; an item gives its room
     /// back at the end of its batch. `None` means that only memory limits the queue.
@@ -43,11 +52,31 @@ pub struct QueueConfig {
     pub batch: usize,
 }
 
-impl Default for QueueConfig {
-    fn default() -> Self {
+impl QueueConfig {
+    /// Creates the configuration of a queue without a limit, with batches of 64 items.
+    pub const fn new() -> Self {
         // Large enough that the cost of a turn disappears beside that of its items. Small enough
         // that items of 10 us hold a worker for less than a millisecond.
         Self { capacity: None, batch: 64 }
+    }
+
+    /// Sets [`QueueConfig::capacity`].
+    pub const fn capacity(mut self, capacity: Option<u64>) -> Self {
+        self.capacity = capacity;
+        self
+    }
+
+    /// Sets [`QueueConfig::batch`].
+    pub const fn batch(mut self, batch: usize) -> Self {
+        self.batch = batch;
+        self
+    }
+}
+
+impl Default for QueueConfig {
+    /// The same as [`QueueConfig::new`].
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -150,7 +150,7 @@ impl IdleHooks for LookAgain {
 }
 
 pub fn config(workers: usize) -> ExecutorConfig {
-    ExecutorConfig { workers, steal_tries: 1, ..ExecutorConfig::default() }
+    ExecutorConfig::new(workers).steal_tries(1)
 }
 
 /// The threads of a model's pool.
