@@ -259,7 +259,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 fn write_rule_error(error: &RuleError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let RulePlace { origin, rule, line } = &error.place;
+    let RulePlace { origin, rule, line, .. } = &error.place;
     let path = origin.as_deref().map(shown);
     if let (RuleErrorKind::Read(source), Some(path)) = (&error.kind, &path) {
         return write!(f, "cannot read the rules '{path}': {}", reason(source));

@@ -50,12 +50,9 @@ fn check(kind: ParserKind, data: &[u8]) {
     }
     // Any position, even beyond the end, with any flags: detectors must not trust their callers.
     let at = begin + usize::from(u16::from_le_bytes([input.choice(4), input.choice(5)]));
-    let window = Window {
-        text: &text,
-        at,
-        begins_object: input.choice(3) & 2 != 0,
-        ends_object: input.choice(3) & 4 != 0,
-    };
+    let mut window = Window::new(&text, at);
+    window.begins_object = input.choice(3) & 2 != 0;
+    window.ends_object = input.choice(3) & 4 != 0;
     examine(kind, &window);
     if at < text.len() {
         check_assignments(&cut(kind, &text, at));
@@ -84,12 +81,10 @@ fn cut(kind: ParserKind, text: &[u8], at: usize) -> Window<'_> {
     let reach = kind.reach();
     let from = at.saturating_sub(reach.before);
     let to = text.len().min(at + reach.after);
-    Window {
-        text: &text[from..to],
-        at: at - from,
-        begins_object: from == 0,
-        ends_object: to == text.len(),
-    }
+    let mut window = Window::new(&text[from..to], at - from);
+    window.begins_object = from == 0;
+    window.ends_object = to == text.len();
+    window
 }
 
 fn examine(kind: ParserKind, window: &Window<'_>) {

@@ -39,7 +39,7 @@ fn check_expression(pattern: &str) {
     assert!(is_same, "{pattern:?} becomes {translated:?}, and that becomes {again:?}");
     let mut rule = Rule::new("expression", Pattern::Regex(translated.into_owned()));
     rule.max_length = 256;
-    scan_with(&RuleSet { rules: vec![rule], allowlists: Vec::new() }, pattern);
+    scan_with(&RuleSet::new([rule]), pattern);
 }
 
 fn check_file(text: &str) {

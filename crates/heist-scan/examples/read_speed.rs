@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Some("--workers") => {
                 let number = arguments.next().ok_or("--workers needs a number")?;
                 let number = number.to_str().ok_or("--workers needs a number")?.parse()?;
-                scan = scan.workers(Some(number));
+                scan = scan.threads(Some(number));
             }
             Some("--binary") => scan = scan.binary(true),
             Some("--plain") => plain = true,
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begin = Instant::now();
     let report = scan.walk(Walk::over(&paths)).run(Discard)?;
     println!("{:?}", begin.elapsed());
-    println!("{} objects, {} bytes, {} workers", report.objects(), report.bytes, report.workers);
+    println!("{} objects, {} bytes, {} workers", report.objects(), report.bytes, report.threads);
     println!("{:?}", report.outcomes);
     for (path, why) in &report.incomplete {
         println!("{}: {why}", path.display());

@@ -41,6 +41,7 @@ impl fmt::Display for Confidence {
 
 /// The error for a word that does not name a level of confidence. It contains that word.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownConfidence(pub String);
 
 impl fmt::Display for UnknownConfidence {

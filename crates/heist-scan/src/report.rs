@@ -205,8 +205,8 @@ pub struct ScanReport {
     pub incomplete_count: u64,
     /// Why the scan ended early, or `None` if it ran to its end.
     pub stopped: Option<Stopped>,
-    /// The number of worker threads.
-    pub workers: usize,
+    /// The number of threads of the scan.
+    pub threads: usize,
     /// The metrics of the executor that ran the scan.
     pub metrics: MetricsSnapshot,
 }

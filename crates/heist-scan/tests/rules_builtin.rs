@@ -164,7 +164,7 @@ fn examples_are_found_and_counter_examples_are_not() {
             continue;
         }
         // One rule at a time: other rules may find something in its examples as well.
-        let alone = RuleSet { rules: vec![compiled.rule.clone()], ..RuleSet::default() };
+        let alone = RuleSet::new([compiled.rule.clone()]);
         let id = &compiled.rule.id;
         let problems = check_examples(&alone, &|text| {
             compiled.find(text).into_iter().map(|place| (id.clone(), place)).collect()

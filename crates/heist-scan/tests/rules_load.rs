@@ -99,14 +99,13 @@ fn every_gitleaks_field_is_read() {
     let [first, second, targeted] = &company.allowlists[..] else {
         panic!("{:?}", company.allowlists)
     };
-    let expected = Allowlist {
-        description: "what is in tests".to_owned(),
-        condition: Condition::All,
-        paths: vec!["(^|/)tests?/".to_owned()],
-        regexes: vec!["ct_0{32}".to_owned(), "EXAMPLE".to_owned()],
-        regex_target: RegexTarget::Match,
-        stopwords: vec!["example".to_owned(), "dummy".to_owned()],
-    };
+    let mut expected = Allowlist::default();
+    expected.description = "what is in tests".to_owned();
+    expected.condition = Condition::All;
+    expected.paths = vec!["(^|/)tests?/".to_owned()];
+    expected.regexes = vec!["ct_0{32}".to_owned(), "EXAMPLE".to_owned()];
+    expected.regex_target = RegexTarget::Match;
+    expected.stopwords = vec!["example".to_owned(), "dummy".to_owned()];
     assert_eq!(*first, expected);
     assert_eq!((second.condition, second.regex_target), (Condition::Any, RegexTarget::Line));
     assert_eq!(targeted.regexes, ["ffff"]);

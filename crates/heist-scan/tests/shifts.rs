@@ -53,7 +53,7 @@ fn detector() -> Arc<SecretDetector> {
 fn found(detector: &Arc<SecretDetector>, bytes: Vec<u8>, chunk_size: usize) -> Vec<Found> {
     let source = ReaderSource::new("object", std::io::Cursor::new(bytes));
     let log = Arc::new(Log::default());
-    let scan = Scan::new(Arc::clone(detector)).workers(Some(1)).chunk_size(chunk_size);
+    let scan = Scan::new(Arc::clone(detector)).threads(Some(1)).chunk_size(chunk_size);
     scan.source(source).run(Arc::clone(&log)).unwrap();
     let findings = log.findings.lock().unwrap();
     let found = findings.values().flatten();

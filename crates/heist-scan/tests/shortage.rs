@@ -58,7 +58,7 @@ fn a_file_that_is_refused_a_descriptor_is_scanned_later() {
     setrlimit(Resource::Nofile, Rlimit { current: Some(256), maximum: Some(256) }).unwrap();
     let hog = Arc::new(Hog { asked: AtomicUsize::new(0), taken: Mutex::default() });
     let log = Arc::new(Log::default());
-    let scan = Scan::new(Arc::clone(&hog)).workers(Some(1)).walk(Walk::new(tree.path()));
+    let scan = Scan::new(Arc::clone(&hog)).threads(Some(1)).walk(Walk::new(tree.path()));
     let report = scan.run(Arc::clone(&log)).unwrap();
     assert!(report.is_complete(), "{:?}", report.incomplete);
     assert_eq!(report.findings, FILES as u64);

@@ -57,7 +57,7 @@ pub(crate) fn scan(
     let progress = ScanProgress::new();
     let detector = Arc::new(detector);
     let scan = Scan::new(Arc::clone(&detector))
-        .workers(settings.threads.map(NonZeroUsize::get))
+        .threads(settings.threads.map(NonZeroUsize::get))
         .max_file_size(settings.max_size.as_ref().map(|size| size.value))
         .max_findings_per_object(Some(FINDINGS_OF_FILE_MAX))
         .binary(settings.binary)

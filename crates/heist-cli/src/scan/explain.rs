@@ -209,7 +209,7 @@ fn findings(
     let findings = Arc::new(Mutex::new(Vec::new()));
     let source = ReaderSource::new(file, Cursor::new(object.to_vec()));
     let report = Scan::new(Arc::clone(detector))
-        .workers(Some(1))
+        .threads(Some(1))
         .binary(settings.binary)
         .source(source)
         .run(Arc::clone(&findings) as Arc<dyn Sink>)
@@ -295,7 +295,7 @@ impl Report<'_> {
         }
         let is_reported = match &explanation.verdict {
             Verdict::Rejected { .. } => false,
-            Verdict::Reported { confidence, reason } => {
+            Verdict::Reported { confidence, reason, .. } => {
                 self.add_later_steps(explanation, *confidence, reason, text)
             }
         };

@@ -47,6 +47,7 @@ use std::str::FromStr;
 /// # Ok::<(), heist_scan::UnknownChecksum>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Checksum {
     /// GitHub's tokens: six base 62 digits that are the CRC-32 of the text between the prefix and
     /// them.
@@ -177,6 +178,7 @@ impl fmt::Display for Checksum {
 
 /// The error for a `checksum` name that heist does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownChecksum(pub String);
 
 impl fmt::Display for UnknownChecksum {

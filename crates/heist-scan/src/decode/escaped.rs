@@ -24,6 +24,7 @@ pub(crate) const ESCAPE_BEFORE: usize = ESCAPE_MAX + json::BACKSLASHES_MAX;
 
 /// A kind of escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EscapeKind {
     /// `%41`
     Url,

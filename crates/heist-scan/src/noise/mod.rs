@@ -43,12 +43,13 @@ use std::path::Path;
 /// use heist_scan::noise::{Noise, NoiseContext, NoiseVerdict};
 ///
 /// let noise = Noise::default();
-/// let context = NoiseContext { key: b"api_key", line: b"" };
+/// let context = NoiseContext::new(b"api_key", b"");
 /// let placeholder = noise.judge_generic(b"your-api-key-1234567", &context);
 /// assert!(matches!(placeholder, NoiseVerdict::Drop(_)));
 /// assert_eq!(noise.judge_generic(b"k3Qz9fVq3rT8xLm2Zp6K", &context), NoiseVerdict::Keep);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Noise {
     /// Whether the filter is on. If it is off, it keeps everything.
     pub enabled: bool,
@@ -74,6 +75,7 @@ pub enum NoiseVerdict {
 
 /// How strictly the filter checks a secret. Parsers choose this for each hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NoiseCheck {
     /// See [`Noise::judge_generic`].
     Strict,
@@ -87,6 +89,7 @@ pub enum NoiseCheck {
 
 /// The text around a secret.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct NoiseContext<'a> {
     /// The key that the secret is assigned to; may be empty.
     pub key: &'a [u8],
@@ -99,6 +102,14 @@ const KEY_BYTES_READ: usize = 128;
 
 /// How many bytes of a line the filter reads.
 const LINE_BYTES_READ: usize = 1024;
+
+impl<'a> NoiseContext<'a> {
+    /// Creates a context from a key and a part of a line.
+    #[must_use]
+    pub const fn new(key: &'a [u8], line: &'a [u8]) -> Self {
+        Self { key, line }
+    }
+}
 
 impl NoiseContext<'_> {
     /// Returns the part of the context that the filter reads.

@@ -46,7 +46,7 @@ const BEGINNINGS_MAX: usize = 6;
 /// use heist_scan::parsers::{Window, assignment::from_value};
 ///
 /// let text = br#"config = { "colour": "blue-4711" }"#;
-/// let window = Window { text, at: 25, begins_object: true, ends_object: true };
+/// let window = Window::new(text, 25);
 /// let found = from_value(&window).unwrap();
 /// assert_eq!(&text[found.key], b"colour");
 /// assert_eq!(&text[found.value], b"blue-4711");
@@ -85,7 +85,7 @@ pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Optio
 /// use heist_scan::parsers::{Window, assignment::from_key};
 ///
 /// let text = b"export COLOUR=blue-4711";
-/// let window = Window { text, at: 7, begins_object: true, ends_object: true };
+/// let window = Window::new(text, 7);
 /// let found = from_key(&window).unwrap();
 /// assert_eq!(&text[found.key], b"COLOUR");
 /// assert_eq!(&text[found.value], b"blue-4711");

@@ -53,6 +53,7 @@ use std::ops::Range;
 
 /// The bytes around one position of an object.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Window<'a> {
     /// The bytes, cut to the parser's reach or to the object's ends.
     pub text: &'a [u8],
@@ -64,8 +65,17 @@ pub struct Window<'a> {
     pub ends_object: bool,
 }
 
+impl<'a> Window<'a> {
+    /// Creates a window that is a whole object.
+    #[must_use]
+    pub const fn new(text: &'a [u8], at: usize) -> Self {
+        Self { text, at, begins_object: true, ends_object: true }
+    }
+}
+
 /// A parser's result. Ranges are positions in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Hit {
     /// The whole match, including the key of an assignment.
     pub whole: Range<usize>,
@@ -102,6 +112,7 @@ impl From<Assessment> for Form {
 
 /// How far a parser reads around a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reach {
     /// Bytes before it.
     pub before: usize,

@@ -19,6 +19,7 @@ const SECRETS_PER_EXAMPLE: u64 = 20;
 
 /// A problem with a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// The rule's `id`.
     pub rule: String,

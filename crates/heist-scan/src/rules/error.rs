@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// An error in a rule file: what is wrong, what to do about it, and the file, line and rule as far
 /// as they are known.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct RuleError {
     /// What is wrong.
     pub kind: RuleErrorKind,
@@ -17,6 +18,7 @@ pub struct RuleError {
 
 /// A location in a rule file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RulePlace {
     /// The file, or the name that the caller gave to the text.
     pub origin: Option<PathBuf>,
@@ -154,6 +156,7 @@ impl std::error::Error for RuleError {
 
 /// A remark about loaded rules. It is not an error: heist uses the rules anyway.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RuleNote {
     /// The remark.
     pub text: String,

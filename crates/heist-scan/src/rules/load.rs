@@ -27,6 +27,7 @@ const EXTEND_DEPTH_MAX: usize = 2;
 
 /// Loaded rules, with notes about them.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The rules.
     pub rules: RuleSet,

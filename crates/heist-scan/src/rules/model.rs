@@ -24,6 +24,7 @@ pub const REMEDY_DEFAULT: &str = "Revoke the secret where it was issued and crea
 
 /// A rule: what one kind of secret looks like, and what to report about it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rule {
     /// The rule's name: lower-case letters, digits and hyphens.
     pub id: String,
@@ -105,6 +106,7 @@ pub enum Pattern {
 
 /// The detectors that are written in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ParserKind {
     /// A random value assigned to a name that sounds secret.
     GenericSecret,
@@ -153,6 +155,7 @@ impl fmt::Display for ParserKind {
 
 /// The error for a `detector` name that heist does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownParserKind(pub String);
 
 impl fmt::Display for UnknownParserKind {
@@ -178,6 +181,7 @@ impl FromStr for ParserKind {
 
 /// Matches that are not findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Allowlist {
     /// Why these matches are harmless.
     pub description: String,
@@ -206,6 +210,7 @@ pub enum Condition {
 
 /// The text that the regular expressions of an [`Allowlist`] are tried on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RegexTarget {
     /// The secret.
     #[default]
@@ -218,9 +223,18 @@ pub enum RegexTarget {
 
 /// A set of rules, with the allowlists that apply to all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct RuleSet {
     /// The rules, in the order of their files.
     pub rules: Vec<Rule>,
     /// Allowlists that apply to every rule.
     pub allowlists: Vec<Allowlist>,
+}
+
+impl RuleSet {
+    /// Creates a set of these rules, without allowlists that apply to all of them.
+    #[must_use]
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
+        Self { rules: rules.into_iter().collect(), allowlists: Vec::new() }
+    }
 }

@@ -67,7 +67,7 @@ type ExecutorChange = Arc<dyn Fn(&mut ExecutorConfig) + Send + Sync>;
 /// The settings of a [`Scan`]. See its methods.
 #[derive(Clone)]
 pub(crate) struct ScanSettings {
-    pub(super) workers: Option<usize>,
+    pub(super) threads: Option<usize>,
     pub(super) chunk_size: usize,
     pub(super) range_size: u64,
     pub(super) max_objects_in_flight: usize,
@@ -85,7 +85,7 @@ pub(crate) struct ScanSettings {
 impl ScanSettings {
     pub(super) fn new() -> Self {
         Self {
-            workers: None,
+            threads: None,
             chunk_size: 256 << 10,
             range_size: 8 << 20,
             max_objects_in_flight: 1024,
@@ -128,7 +128,7 @@ impl<D, I, T> Scan<D, I, T> {
     /// The walk decides which files are scanned, which symbolic links are followed and how many
     /// files may wait ([`Walk::max_waiting_files`]). The workers that walk also scan, so the
     /// threads and the executor settings of the walk are those of the scan, unless
-    /// [`workers`](Self::workers), [`executor`](Self::executor) or [`cancel`](Self::cancel) change
+    /// [`threads`](Self::threads), [`executor`](Self::executor) or [`cancel`](Self::cancel) change
     /// them. A root that is named twice or lies inside another root is scanned once.
     ///
     /// Only regular files are opened: pipes, sockets and devices never are.
@@ -176,8 +176,8 @@ impl<D, I, T> Scan<D, I, T> {
     /// By default (`None`), a source gets one thread per core, and a tree gets the threads of its
     /// walk ([`Walk::threads`]): by default as many as its disks can serve, but not more than 8 or
     /// the number of cores, whichever is larger.
-    pub fn workers(mut self, workers: Option<usize>) -> Self {
-        self.settings.workers = workers;
+    pub fn threads(mut self, threads: Option<usize>) -> Self {
+        self.settings.threads = threads;
         self
     }
 
@@ -211,7 +211,7 @@ impl<D, I, T> Scan<D, I, T> {
     ///
     /// A read counts from its beginning until the worker has the whole object in memory or, if the
     /// object does not fit, until the worker has scanned its part. With fewer reads than
-    /// [workers](Self::workers), some workers therefore have nothing to do.
+    /// [threads](Self::threads), some threads therefore have nothing to do.
     ///
     /// Does not affect a source that maps its files
     /// ([`IoModel::MmapImplicit`](heist_device::IoModel::MmapImplicit)), which takes slots of its
@@ -327,7 +327,7 @@ impl<D, I: Clone, T: Clone> Clone for Scan<D, I, T> {
 impl<D, I, T> fmt::Debug for Scan<D, I, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scan")
-            .field("workers", &self.settings.workers)
+            .field("threads", &self.settings.threads)
             .field("chunk_size", &self.settings.chunk_size)
             .field("range_size", &self.settings.range_size)
             .field("max_file_size", &self.settings.max_file_size)

@@ -97,7 +97,7 @@ impl<D: Detector> ScanContext<D> {
     }
 
     /// Returns the report of the scan. All workers must have ended.
-    pub(crate) fn report(&self, workers: usize, metrics: MetricsSnapshot) -> ScanReport {
+    pub(crate) fn report(&self, threads: usize, metrics: MetricsSnapshot) -> ScanReport {
         let incomplete = std::mem::take(&mut *lock(&self.incomplete));
         let totals = *lock(&self.totals);
         let stopped = if self.deadline_passed.load(Ordering::Relaxed) {
@@ -115,7 +115,7 @@ impl<D: Detector> ScanContext<D> {
             incomplete_count: incomplete.count,
             incomplete: incomplete.into_listed(),
             stopped,
-            workers,
+            threads,
             metrics,
         }
     }

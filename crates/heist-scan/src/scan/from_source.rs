@@ -41,7 +41,7 @@ pub(super) fn run_source<D: Detector, S: Source, T: Tracer>(
     let mut executor = ExecutorConfig::default();
     THREAD_NAME.clone_into(&mut executor.thread_name);
     settings.configure(&mut executor);
-    let workers = settings.workers.unwrap_or_else(|| ExecutorConfig::default().workers);
+    let workers = settings.threads.unwrap_or_else(|| ExecutorConfig::default().workers);
     let context = ScanContext::new(detector, sink, settings, &executor.cancel);
     executor.workers = workers;
     executor.on_panic = OnPanic::StopPool;

@@ -93,6 +93,7 @@ impl fmt::Display for Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The detector reports the candidate.
+    #[non_exhaustive]
     Reported {
         /// How sure the detector is.
         confidence: Confidence,
@@ -100,6 +101,7 @@ pub enum Verdict {
         reason: Cow<'static, str>,
     },
     /// The detector does not report the candidate.
+    #[non_exhaustive]
     Rejected {
         /// The first step that the candidate failed.
         step: Step,

@@ -38,12 +38,12 @@ fn found(detector: &Arc<SecretDetector>, rules: &[&str], bytes: &[u8]) -> Vec<Fi
         findings.values().flatten().filter(wanted).cloned().collect()
     };
     let whole =
-        Scan::new(Arc::clone(detector)).workers(Some(1)).chunk_size(1 << 20).range_size(u64::MAX);
+        Scan::new(Arc::clone(detector)).threads(Some(1)).chunk_size(1 << 20).range_size(u64::MAX);
     let scans = [
         whole.clone(),
         whole.clone().chunk_size(3001),
-        whole.clone().chunk_size(1000).range_size(4001).workers(Some(3)),
-        whole.chunk_size(64 << 10).range_size(12_000).workers(Some(2)),
+        whole.clone().chunk_size(1000).range_size(4001).threads(Some(3)),
+        whole.chunk_size(64 << 10).range_size(12_000).threads(Some(2)),
     ];
     let mut expected = None;
     for scan in scans {
@@ -173,7 +173,7 @@ fn long_lines_of_base64_do_not_take_quadratic_time() {
         let text = group.repeat((1 << 20) / group.len());
         let begin = Instant::now();
         let source = ReaderSource::new("line", std::io::Cursor::new(text.into_bytes()));
-        let scan = Scan::new(Arc::clone(&detector)).workers(Some(1)).source(source);
+        let scan = Scan::new(Arc::clone(&detector)).threads(Some(1)).source(source);
         scan.run(Log::default()).unwrap();
         assert!(begin.elapsed() < Duration::from_secs(10), "{group}: {:?}", begin.elapsed());
     }

@@ -69,9 +69,9 @@ where
     let (dir, paths) = tree();
     both().map(|run| {
         let detector = Arc::new(Look { look: look.clone(), found: Mutex::default() });
-        let scan = set(Scan::new(Arc::clone(&detector)).workers(Some(2)));
+        let scan = set(Scan::new(Arc::clone(&detector)).threads(Some(2)));
         let report = run(scan, dir.path(), &paths).unwrap();
-        assert_eq!((report.outcomes.scanned, report.workers), (64, 2));
+        assert_eq!((report.outcomes.scanned, report.threads), (64, 2));
         let found = std::mem::take(&mut *detector.found.lock().unwrap());
         (found, report)
     })
@@ -116,7 +116,7 @@ fn several_changes_add_up_and_do_not_change_the_scans_own_settings() {
     token.cancel();
     let (dir, paths) = tree();
     for run in both() {
-        let scan = change(Scan::new(Keys).workers(Some(2)), &token);
+        let scan = change(Scan::new(Keys).threads(Some(2)), &token);
         let report = run(scan, dir.path(), &paths).unwrap();
         assert_eq!(report.stopped, Some(Stopped::Cancelled), "the scan uses this token");
     }
@@ -138,7 +138,7 @@ fn an_impossible_value_is_an_error_that_names_its_field() {
     let (dir, paths) = tree();
     for (field, change) in cases {
         for run in both() {
-            let scan = Scan::new(Keys).workers(Some(2)).executor(change);
+            let scan = Scan::new(Keys).threads(Some(2)).executor(change);
             let refused = run(scan, dir.path(), &paths);
             match refused.unwrap_err() {
                 ScanError::Start(StartError::Config(error)) => assert_eq!(error.field(), field),
@@ -161,7 +161,7 @@ fn a_scan_runs_with_the_settings_of_its_walk() {
         let detector = Arc::new(Look { look: name, found: Mutex::default() });
         let scan = Scan::new(Arc::clone(&detector)).walk(walk.threads(Some(2)));
         let report = scan.run(Mutex::new(Vec::new())).unwrap();
-        assert_eq!((report.outcomes.scanned, report.workers), (64, 2));
+        assert_eq!((report.outcomes.scanned, report.threads), (64, 2));
         std::mem::take(&mut *detector.found.lock().unwrap())
     };
     let default = names(Walk::new(dir.path()));

@@ -12,7 +12,7 @@ fn scanned(detector: &Arc<SecretDetector>, bytes: &[u8]) -> Vec<Finding> {
     let tree = tempfile::tempdir().unwrap();
     std::fs::write(tree.path().join("file"), bytes).unwrap();
     let findings = Arc::new(Mutex::new(Vec::new()));
-    let scan = Scan::new(Arc::clone(detector)).workers(Some(2)).binary(true).range_size(300_000);
+    let scan = Scan::new(Arc::clone(detector)).threads(Some(2)).binary(true).range_size(300_000);
     scan.walk(Walk::new(tree.path())).run(Arc::clone(&findings)).unwrap();
     let mut findings = std::mem::take(&mut *findings.lock().unwrap());
     for finding in &mut findings {

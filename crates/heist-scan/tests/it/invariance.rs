@@ -39,14 +39,18 @@ proptest! {
         std::fs::write(&path, &text).unwrap();
         let expected = at_once(Path::new("object"), &text);
 
+<<<<<<< HEAD
         let whole =
             Scan::new(Keys).workers(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
+=======
+        let whole = Scan::new(Keys).threads(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
+>>>>>>> 2ad5ce6 (refactor(heist-scan): make rules, windows and reports extensible)
         let (report, reference) = scan_trees(whole.clone(), &[tree.path()]);
         prop_assert!(report.is_complete());
         let reference = findings_of(&reference, &path);
         prop_assert_eq!(reference.iter().map(Expected::of).collect::<Vec<_>>(), expected);
 
-        let cut = whole.workers(Some(workers)).chunk_size(chunk_size).range_size(range_size);
+        let cut = whole.threads(Some(workers)).chunk_size(chunk_size).range_size(range_size);
         let (report, log) = scan_trees(cut.clone(), &[tree.path()]);
         prop_assert_eq!(report.bytes, text.len() as u64);
         // Everything is equal, including lines, excerpts and what is allowed.

@@ -78,7 +78,7 @@ fn a_scan_on_a_worker_of_an_executor_scans_everything() {
                 |_worker| (),
                 move |(), _ctx| {
                     let source = Streams::new(OBJECTS, |_| &b"KEY123"[..]);
-                    let scan = Scan::new(Keys).workers(Some(2));
+                    let scan = Scan::new(Keys).threads(Some(2));
                     sender.send(scan_objects(scan, source)).unwrap();
                 },
             )
@@ -185,7 +185,7 @@ fn slots_of_an_unknown_device() -> u64 {
 #[test]
 fn mapped_sources_take_slots_of_their_device() {
     let slots = slots_of_an_unknown_device();
-    let scan = Scan::new(Keys).workers(Some(slots as usize + 3));
+    let scan = Scan::new(Keys).threads(Some(slots as usize + 3));
     let count = 3 * slots;
     let (report, most, _) = meet(IoModel::MmapImplicit, count, slots, &scan);
     assert_eq!((report.outcomes.scanned, report.findings), (count, count));
@@ -197,7 +197,7 @@ fn mapped_sources_take_slots_of_their_device() {
 
 #[test]
 fn reads_are_bounded_by_their_number() {
-    let scan = Scan::new(Keys).workers(Some(6));
+    let scan = Scan::new(Keys).threads(Some(6));
     let (report, most, _) = meet(IoModel::ExplicitReads, 12, 2, &scan.clone().max_reads(2));
     assert_eq!((report.outcomes.scanned, report.findings, most), (12, 12, 2));
     // Without the limit, all workers read.
@@ -207,7 +207,7 @@ fn reads_are_bounded_by_their_number() {
 
 #[test]
 fn reads_are_bounded_by_their_bytes() {
-    let scan = Scan::new(Keys).workers(Some(6)).chunk_size(256 << 10);
+    let scan = Scan::new(Keys).threads(Some(6)).chunk_size(256 << 10);
     // Each read takes a chunk and less than 64 KiB around it.
     let bytes = 3 * (320 << 10);
     let bounded = scan.clone().max_read_bytes(bytes);
@@ -281,9 +281,9 @@ impl Source for OneFile {
 #[test]
 fn helpers_of_a_large_file_take_read_tokens() {
     let reads = IoModel::ExplicitReads;
-    assert_eq!(most_at_one_file(reads, 3, |scan| scan.workers(Some(6)).max_reads(3)), 3);
-    assert_eq!(most_at_one_file(reads, 6, |scan| scan.workers(Some(6))), 6);
-    assert_eq!(most_at_one_file(reads, 1, |scan| scan.workers(Some(6)).max_read_bytes(1)), 1);
+    assert_eq!(most_at_one_file(reads, 3, |scan| scan.threads(Some(6)).max_reads(3)), 3);
+    assert_eq!(most_at_one_file(reads, 6, |scan| scan.threads(Some(6))), 6);
+    assert_eq!(most_at_one_file(reads, 1, |scan| scan.threads(Some(6)).max_read_bytes(1)), 1);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn helpers_of_a_large_file_of_a_mapped_source_take_device_slots() {
     let slots = slots_of_an_unknown_device();
     let workers = Some(slots as usize + 3);
     let most =
-        most_at_one_file(IoModel::MmapImplicit, slots, |scan| scan.workers(workers).max_reads(1));
+        most_at_one_file(IoModel::MmapImplicit, slots, |scan| scan.threads(workers).max_reads(1));
     assert_eq!(most, slots);
 }
 
@@ -380,7 +380,7 @@ fn a_worker_that_is_too_far_ahead_in_a_large_file_scans_something_else() {
     let detector = Arc::new(SmallFirst { state: Mutex::default(), changed: Condvar::new() });
     let source = LargeThenSmall { detector: Arc::clone(&detector), paths: paths.to_vec() };
     let scan = Scan::new(detector)
-        .workers(Some(2))
+        .threads(Some(2))
         .chunk_size(16 << 10)
         .range_size(128 << 10)
         .max_findings_per_object(None);
@@ -447,7 +447,7 @@ fn most_in_flight(workers: usize, max: Option<usize>, expected: u64) -> u64 {
     let scanning = {
         let (detector, sink) = (Arc::clone(&detector), Arc::clone(&sink));
         std::thread::spawn(move || {
-            let scan = Scan::new(detector).workers(Some(workers));
+            let scan = Scan::new(detector).threads(Some(workers));
             let scan = match max {
                 Some(max) => scan.max_objects_in_flight(max),
                 None => scan,
@@ -496,7 +496,7 @@ fn objects_that_a_cancelled_scan_does_not_start_have_an_outcome() {
         // With few objects in flight, the caller waits for room when the scan is cancelled.
         for in_flight in [4, 1_024] {
             let cancel = heist::CancelToken::new();
-            let scan = Scan::new(Keys).workers(Some(2)).cancel(cancel.child());
+            let scan = Scan::new(Keys).threads(Some(2)).cancel(cancel.child());
             let scan = scan.max_objects_in_flight(in_flight);
             let canceller = move |_| Canceller(cancel.clone());
             let source = Streams { io_model, ..Streams::new(500, canceller) };

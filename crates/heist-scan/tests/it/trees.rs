@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 fn keys() -> Scan<Keys> {
-    Scan::new(Keys).workers(Some(3))
+    Scan::new(Keys).threads(Some(3))
 }
 
 fn outcome(log: &Log, path: &Path) -> String {
@@ -243,7 +243,7 @@ fn the_counts_of_a_file_that_is_given_up_do_not_depend_on_the_workers() {
     let text = "KEY123 ".repeat(3000) + "PANIC!" + &"KEY456 ".repeat(3000);
     fs::write(tree.path().join("file"), text).unwrap();
     let counted = |workers| {
-        let scan = keys().workers(Some(workers)).chunk_size(100).range_size(2000);
+        let scan = keys().threads(Some(workers)).chunk_size(100).range_size(2000);
         let (report, log) = scan_trees(scan, &[tree.path()]);
         assert_eq!(report.outcomes.panicked, 1);
         let findings = log.findings.lock().unwrap().values().next().unwrap().clone();
@@ -294,7 +294,7 @@ fn newlines_of_utf_16_are_whole_units() {
     fs::write(tree.path().join("wide"), bytes).unwrap();
     for (chunk_size, range_size) in [(1 << 20, u64::MAX), (101, u64::MAX), (101, 1001)] {
         let log = Arc::new(Log::default());
-        let scan = Scan::new(WideSigns).workers(Some(3)).chunk_size(chunk_size);
+        let scan = Scan::new(WideSigns).threads(Some(3)).chunk_size(chunk_size);
         let scan = scan.range_size(range_size).walk(Walk::new(tree.path()));
         scan.run(Arc::clone(&log)).unwrap();
         let findings = log.findings.lock().unwrap();
@@ -398,7 +398,7 @@ fn meddle(
             meddle(&path);
         }
     });
-    let scan = Scan::new(detector).workers(Some(1)).chunk_size(10_000).range_size(range_size);
+    let scan = Scan::new(detector).threads(Some(1)).chunk_size(10_000).range_size(range_size);
     scan.walk(Walk::new(tree.path())).run(Mutex::new(Vec::new())).unwrap()
 }
 
@@ -435,7 +435,7 @@ fn files_that_vanish_between_listing_and_opening_are_counted() {
             let _ = fs::remove_file(entry.unwrap().path());
         }
     });
-    let scan = Scan::new(detector).workers(Some(1)).walk(Walk::new(tree.path()));
+    let scan = Scan::new(detector).threads(Some(1)).walk(Walk::new(tree.path()));
     let report = scan.run(Mutex::new(Vec::new())).unwrap();
     assert_eq!((report.outcomes.scanned, report.outcomes.vanished), (1, 19));
     assert!(report.is_complete());
@@ -450,7 +450,7 @@ fn a_scan_can_be_cancelled_and_has_a_deadline() {
         let cancel = CancelToken::new();
         let token = cancel.clone();
         let scan = Scan::new(Meddler(move |_| cancel.cancel()))
-            .workers(Some(1))
+            .threads(Some(1))
             .chunk_size(1000)
             .range_size(range_size)
             .cancel(token);

@@ -62,6 +62,7 @@ pub fn expand_example(text: &str, rule: &Rule, rng: &mut XorShift64) -> Option<S
 
 /// An example with its placeholders filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Expanded {
     /// The text.
     pub text: String,

@@ -34,6 +34,7 @@ use std::fmt;
 
 /// Explains why an expression is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SyntaxError(pub String);
 
 impl fmt::Display for SyntaxError {

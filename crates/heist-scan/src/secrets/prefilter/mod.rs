@@ -96,6 +96,7 @@ pub(crate) trait Prefilter: Send + Sync + fmt::Debug {
 
 /// Which prefilter a detector uses. The findings are the same with each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PrefilterKind {
     /// The fastest prefilter that this machine supports.
     #[default]
