@@ -41,7 +41,7 @@ proptest! {
 
 <<<<<<< HEAD
         let whole =
-            Scan::new(Keys).workers(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
+            Scan::new(Keys).threads(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
 =======
         let whole = Scan::new(Keys).threads(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
 >>>>>>> 2ad5ce6 (refactor(heist-scan): make rules, windows and reports extensible)
