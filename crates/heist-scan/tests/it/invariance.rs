@@ -39,12 +39,8 @@ proptest! {
         std::fs::write(&path, &text).unwrap();
         let expected = at_once(Path::new("object"), &text);
 
-<<<<<<< HEAD
         let whole =
             Scan::new(Keys).threads(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
-=======
-        let whole = Scan::new(Keys).threads(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
->>>>>>> 2ad5ce6 (refactor(heist-scan): make rules, windows and reports extensible)
         let (report, reference) = scan_trees(whole.clone(), &[tree.path()]);
         prop_assert!(report.is_complete());
         let reference = findings_of(&reference, &path);
