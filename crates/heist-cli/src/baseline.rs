@@ -14,7 +14,6 @@ use crate::scan::arguments::{
     DetectionArguments, RunArguments, SelectionArguments, parse_confidence,
 };
 use crate::scan::settings::{self, Settings};
-use crate::scan::summary::Unreported;
 use crate::scan::suppression::{Suppression, SuppressionReason};
 use crate::scan::{engine, rules};
 use crate::stdout::print;
@@ -146,7 +145,7 @@ pub(crate) fn run(
     let sink: Arc<dyn Sink> = Arc::clone(&secrets) as Arc<dyn Sink>;
     let scanned = engine::scan(&settings, detector, &sink, &interrupt, messages)?;
     interrupt.walk_is_over();
-    let summary = engine::summary(&scanned, &settings, Unreported::default(), false);
+    let summary = engine::summary(&scanned, &settings, Default::default(), false);
     engine::say_gaps(&summary, messages);
     if summary.ended == Some(crate::scan::summary::EndedEarly::Interrupted) {
         messages.say("the baseline is unchanged");

@@ -18,7 +18,8 @@ const AFTER_HELP: &str = "\
 Formats:
   text   a report for people: each secret once, masked, with all its locations
   json   one object: the secrets with their locations, and what was not scanned
-  jsonl  one object per line and finding, written as soon as it is found
+  jsonl  one object per line and finding, written as soon as it is found; the last line is
+         {\"end\": ...} with the totals, and a report without it was cut off
   sarif  SARIF 2.1.0, for code scanning services
 
 Findings that are not reported:

@@ -13,7 +13,7 @@ use super::output::ReportOutput;
 use super::report_buffer::ReportBuffer;
 use super::reported_finding::ReportedFinding;
 use super::stream::Stream;
-use super::summary::Unreported;
+use super::summary::{Listed, Unreported};
 use super::suppression::{Suppression, SuppressionReason};
 use heist::CancelToken;
 use heist_scan::{Confidence, Finding, Sink};
@@ -53,6 +53,8 @@ pub(crate) struct Collector {
 struct CollectorState {
     target: Target,
     unreported: Unreported,
+    /// The findings that were streamed.
+    streamed: Listed,
     /// The number of reported findings.
     reported: u64,
 }
@@ -69,6 +71,8 @@ enum Target {
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) unreported: Unreported,
+    /// The findings that the report lists.
+    pub(crate) listed: Listed,
     pub(crate) reported: u64,
     /// The findings to report, sorted. Empty if they were streamed.
     pub(crate) findings: Vec<ReportedFinding>,
@@ -89,8 +93,12 @@ impl Collector {
             None => Target::Buffered(ReportBuffer::default()),
             Some(stream) => Target::Streamed(stream),
         };
-        let state = CollectorState { target, unreported: Unreported::default(), reported: 0 };
-        let state = Mutex::new(state);
+        let state = Mutex::new(CollectorState {
+            target,
+            unreported: Unreported::default(),
+            streamed: Listed::default(),
+            reported: 0,
+        });
         let masks = options.masks_excerpts && !options.show_secrets;
         let masker = masks.then(Masker::default);
         Self { options, suppression, masker, streams, cancel, state }
@@ -108,6 +116,7 @@ impl Collector {
         if let Target::Streamed(stream) = &mut state.target {
             let written = made.and_then(|()| stream.push(line));
             state.reported += 1;
+            state.streamed.add(finding.confidence);
             self.cancel_if_failed(&mut state, written);
         }
     }
@@ -149,7 +158,10 @@ impl Collector {
             Target::Streamed(stream) => (Vec::new(), Some(stream.finish())),
             Target::Failed(error) => (Vec::new(), Some(Err(error))),
         };
-        Collected { unreported: state.unreported, reported: state.reported, findings, streamed }
+        let mut listed = state.streamed;
+        findings.iter().for_each(|finding| listed.add(finding.confidence));
+        let CollectorState { unreported, reported, .. } = *state;
+        Collected { unreported, listed, reported, findings, streamed }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Runs a scan with the library, and turns the library's report into a [`Summary`].
 
+use super::hidden::Hidden;
 use super::settings::{Settings, is_stdin};
 use super::stdin::Stdin;
-use super::summary::{EndedEarly, Gap, Skipped, Summary, Unreported};
+use super::summary::{EndedEarly, Gap, Listed, Skipped, Summary, Unreported};
 use crate::error::{CliError, reason};
 use crate::escape;
 use crate::interrupt::Interrupt;
@@ -136,14 +137,16 @@ fn scan_all(
 pub(crate) fn summary(
     scanned: &Scanned,
     settings: &Settings,
-    unreported: Unreported,
+    (listed, unreported): (Listed, Unreported),
     output_failed: bool,
 ) -> Summary {
     let mut summary = Summary {
         files: 0,
         bytes: 0,
         confidence: settings.confidence.value,
+        listed,
         unreported,
+        hidden: Hidden::of_unreported(&unreported),
         skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
         gaps: Vec::new(),
         gaps_more: 0,

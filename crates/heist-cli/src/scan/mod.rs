@@ -19,6 +19,7 @@
 //! | `run` | one run of the command, and its exit code |
 //! | `advice` | the commands at the end of a report |
 //! | `format`, `summary` | the output formats and the counts that they print |
+//! | `hidden` | what the scanned tree keeps out of the report |
 //! | `output` | stdout, or a file that is replaced as a whole |
 //! | `overwrite` | refuses output files that would destroy input |
 //! | `stdin` | reads stdin until it ends or the scan does |
@@ -34,6 +35,7 @@ mod configuration_files;
 pub(crate) mod engine;
 pub(crate) mod explain;
 mod format;
+mod hidden;
 mod masker;
 pub(crate) mod origin;
 mod output;

@@ -53,6 +53,7 @@ pub(crate) fn looks_like_report(start: &[u8]) -> bool {
     if text.starts_with('{') {
         return text.starts_with("{\"format\":\"heist-scan\"")
             || (text.starts_with("{\"rule\":\"") && text.contains(",\"fingerprint\":\""))
+            || text.starts_with("{\"end\":{\"version\":1,\"tool_version\":\"")
             || (text.starts_with("{\"$schema\":\"")
                 && String::from_utf8_lossy(start).contains("\"driver\":{\"name\":\"heist\""));
     }
@@ -131,6 +132,7 @@ mod tests {
         let fingerprint = "0123456789abcdef".repeat(2);
         for text in [
             "No secrets in 3 files (12 bytes).\n".to_owned(),
+            "{\"end\":{\"version\":1,\"tool_version\":\"0.1.0\",\"complete\":true".to_owned(),
             format!(
                 "\x1b[1mA token\x1b[0m  \x1b[31mx\x1b[0m  \x1b[2m(rule, {fingerprint})\x1b[0m\n"
             ),

@@ -4,7 +4,7 @@ use super::arguments::{ScanArguments, ScanFormat};
 use super::collector::{Collected, Collector, CollectorOptions};
 use super::engine;
 use super::explain;
-use super::format::{self, Report, TextStyle};
+use super::format::{self, Report, TextStyle, jsonl};
 use super::output::ReportOutput;
 use super::overwrite::{looks_like_report, looks_like_trace, refuse_own_file, refuse_scanned_file};
 use super::rules;
@@ -67,7 +67,8 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
     drop(flusher);
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
-    let summary = engine::summary(&scanned, &settings, collected.unreported, write_failed);
+    let counts = (collected.listed, collected.unreported);
+    let summary = engine::summary(&scanned, &settings, counts, write_failed);
     engine::say_gaps(&summary, messages);
     let own = summary.unreported.in_own_files;
     if own > 0 && !settings.quiet {
@@ -78,7 +79,10 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
     }
     let exit = exit_of(&summary, collected.reported);
     let written = match (collected.streamed.take(), output) {
-        (Some(streamed), _) => streamed.and_then(ReportOutput::commit),
+        (Some(streamed), _) => streamed.and_then(|mut output| {
+            jsonl::write_end(&summary, exit, &mut output)?;
+            output.commit()
+        }),
         (None, Some(output)) => write(&collected, &summary, exit, &presentation, output),
         (None, None) => Ok(()),
     };

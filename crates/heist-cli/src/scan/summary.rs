@@ -1,5 +1,6 @@
 //! [`Summary`]: the result of a scan besides its findings.
 
+use super::hidden::Hidden;
 use super::settings::ConfigurationInUse;
 use heist_scan::Confidence;
 use std::path::PathBuf;
@@ -30,6 +31,27 @@ impl EndedEarly {
             Self::Interrupted => "interrupted; the report has only the findings so far",
             Self::TimedOut => "stopped after --timeout; the report has only the findings so far",
         }
+    }
+}
+
+/// The numbers of findings that the report lists, by confidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) certain: u64,
+    pub(crate) high: u64,
+    pub(crate) medium: u64,
+    pub(crate) low: u64,
+}
+
+impl Listed {
+    /// Counts a finding.
+    pub(crate) fn add(&mut self, confidence: Confidence) {
+        *match confidence {
+            Confidence::Certain => &mut self.certain,
+            Confidence::High => &mut self.high,
+            Confidence::Medium => &mut self.medium,
+            Confidence::Low => &mut self.low,
+        } += 1;
     }
 }
 
@@ -73,7 +95,10 @@ pub(crate) struct Summary {
     pub(crate) bytes: u64,
     /// The value of `--confidence`.
     pub(crate) confidence: Confidence,
+    pub(crate) listed: Listed,
     pub(crate) unreported: Unreported,
+    /// What the scanned tree keeps out of the report.
+    pub(crate) hidden: Vec<Hidden>,
     pub(crate) skipped: Skipped,
     /// Sorted by path.
     pub(crate) gaps: Vec<Gap>,

@@ -20,6 +20,7 @@ mod packaging;
 mod rules;
 mod scan_advice;
 mod scan_behaviour;
+mod scan_end;
 mod scan_explain;
 mod scan_formats;
 mod scan_output;

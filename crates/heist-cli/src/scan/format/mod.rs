@@ -1,6 +1,7 @@
 //! The output formats of `heist scan`. A format writes to one stream and knows nothing about its
 //! destination except [`TextStyle`].
 
+mod accounting;
 mod columns;
 mod json;
 pub(super) mod jsonl;
@@ -52,7 +53,8 @@ pub(crate) fn write(
         ScanFormat::Text => text::write(report, look, out),
         ScanFormat::Json => json::write(report, out),
         ScanFormat::Jsonl => {
-            report.findings.iter().try_for_each(|finding| jsonl::write(finding, out))
+            report.findings.iter().try_for_each(|finding| jsonl::write(finding, out))?;
+            jsonl::write_end(report.summary, report.exit, out)
         }
         ScanFormat::Sarif => sarif::write(report, out),
     }

@@ -9,14 +9,16 @@
 //! - Columns count UTF-16 code units, as `columnKind` declares. If a line cannot be read again
 //!   (stdin, or the file has changed), they count bytes. `byteOffset` and `byteLength` always come
 //!   from the scan.
-//! - `invocations` says whether everything was scanned, and what was not.
+//! - `invocations` says whether everything was scanned, and what was not. A notification with the
+//!   level `warning` names what the scanned tree hides.
+//! - The `properties` of the run are the [accounting](super::accounting) of the scan.
 
 use super::columns::Columns;
-use super::{Report, uri};
+use super::{Report, accounting, uri};
 use crate::escape;
 use crate::json::{JsonObject, write_array};
 use crate::scan::reported_finding::ReportedFinding;
-use crate::scan::summary::Gap;
+use crate::scan::summary::Summary;
 use heist_scan::Confidence;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
@@ -74,6 +76,9 @@ fn write_run(report: &Report<'_>, base: &Path, out: &mut impl Write) -> io::Resu
         let artifact = &artifacts[artifact];
         write_result(finding, indexes[&*finding.rule], *occurrence, artifact, &mut columns, out)
     })?;
+    let mut properties = JsonObject::begin(run.field("properties")?)?;
+    accounting::write(report.summary, report.exit, &mut properties)?;
+    properties.end()?;
     run.end()
 }
 
@@ -166,35 +171,18 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
     let mut invocation = JsonObject::begin(out)?;
     invocation.plain("executionSuccessful", summary.is_complete())?;
     invocation.plain("exitCode", report.exit.code())?;
-    let more = (summary.gaps_more > 0)
-        .then(|| format!("{} more paths could not be scanned", summary.gaps_more));
-    let too_many = (summary.unreported.over_limit > 0)
-        .then(|| format!("{} more findings are not listed", summary.unreported.over_limit));
-    let ended = summary.ended.map(|ended| ended.text().to_owned());
-    let failed =
-        summary.failed_rules.iter().map(|rule| format!("the rule {rule} could not be used"));
-    let notifications: Vec<(Option<&Gap>, String)> = summary
-        .gaps
-        .iter()
-        .map(|gap| {
-            let what =
-                if gap.is_cut { "not all findings are listed" } else { "not scanned completely" };
-            (Some(gap), format!("{what}: {}", gap.reason))
-        })
-        .chain(more.into_iter().chain(too_many).chain(ended).chain(failed).map(|text| (None, text)))
-        .collect();
     write_array(
         invocation.field("toolExecutionNotifications")?,
-        notifications,
-        |out, (gap, text)| {
+        notifications(summary),
+        |out, Notification { level, text, path }| {
             let mut notification = JsonObject::begin(out)?;
-            notification.text("level", "error")?;
+            notification.text("level", level)?;
             write_message(&mut notification, "message", &text)?;
-            if let Some(gap) = gap {
-                write_array(notification.field("locations")?, [gap], |out, gap| {
+            if let Some(path) = path {
+                write_array(notification.field("locations")?, [path], |out, path| {
                     let mut location = JsonObject::begin(out)?;
                     let mut physical = JsonObject::begin(location.field("physicalLocation")?)?;
-                    Artifact::new(&gap.path, base).write(&mut physical)?;
+                    Artifact::new(path, base).write(&mut physical)?;
                     physical.end()?;
                     location.end()
                 })?;
@@ -203,6 +191,45 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
         },
     )?;
     invocation.end()
+}
+
+/// Something that a reader of the results must know.
+struct Notification<'a> {
+    level: &'static str,
+    text: String,
+    path: Option<&'a Path>,
+}
+
+fn notifications(summary: &Summary) -> Vec<Notification<'_>> {
+    let error = |text: String| Notification { level: "error", text, path: None };
+    let mut notifications: Vec<Notification<'_>> = summary
+        .gaps
+        .iter()
+        .map(|gap| {
+            let what =
+                if gap.is_cut { "not all findings are listed" } else { "not scanned completely" };
+            let text = format!("{what}: {}", gap.reason);
+            Notification { path: Some(&gap.path), ..error(text) }
+        })
+        .collect();
+    if summary.gaps_more > 0 {
+        let text = format!("{} more paths could not be scanned", summary.gaps_more);
+        notifications.push(error(text));
+    }
+    if summary.unreported.over_limit > 0 {
+        let text = format!("{} more findings are not listed", summary.unreported.over_limit);
+        notifications.push(error(text));
+    }
+    notifications.extend(summary.ended.map(|ended| error(ended.text().to_owned())));
+    let failed = summary.failed_rules.iter();
+    notifications
+        .extend(failed.map(|rule| error(format!("the rule {rule} could not be used"))));
+    notifications.extend(summary.hidden.iter().map(|hidden| Notification {
+        level: "warning",
+        text: hidden.to_string(),
+        path: hidden.file.as_deref(),
+    }));
+    notifications
 }
 
 fn write_result(

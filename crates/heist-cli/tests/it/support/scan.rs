@@ -134,11 +134,32 @@ pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or_else(|| panic!("{:?}: {}", output.status, errors(output)))
 }
 
-/// Parses the objects of `--format jsonl`.
+/// Parses the findings of `--format jsonl`, which an end record must follow.
 #[track_caller]
 pub(crate) fn lines(output: &Output) -> Vec<Value> {
+    let (findings, _) = findings_and_end(output);
+    findings
+}
+
+/// Parses the end record of `--format jsonl`.
+#[track_caller]
+pub(crate) fn end(output: &Output) -> Value {
+    let (_, end) = findings_and_end(output);
+    end
+}
+
+#[track_caller]
+fn findings_and_end(output: &Output) -> (Vec<Value>, Value) {
     let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    text(output).lines().map(parse).collect()
+    let mut findings: Vec<Value> = text(output).lines().map(parse).collect();
+    let last = findings.pop().unwrap_or_else(|| panic!("no end record: {}", errors(output)));
+    let Value::Object(last) = last else { panic!("{last} is not an object") };
+    let [(key, end)] = <[_; 1]>::try_from(last.into_iter().collect::<Vec<_>>()).expect("one key");
+    assert_eq!(key, "end");
+    for finding in &findings {
+        assert!(finding["rule"].is_string() && finding.get("end").is_none(), "{finding}");
+    }
+    (findings, end)
 }
 
 /// Parses the object of `--format json` or `sarif`.
