@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     SecretsFound,
     /// A scan found nothing but could not read everything. Stderr names each case.
     NotAllScanned,
+    /// A scan could not read everything, and `--exit-code-incomplete` sets this code for it.
+    IncompleteScan(u8),
     /// The options or their values cannot be used; the command did nothing.
     Usage,
     /// Ctrl-C ended the command early; it printed the results up to then.
@@ -30,6 +32,7 @@ impl Exit {
             Self::Success => 0,
             Self::Incomplete | Self::SecretsFound => 1,
             Self::Usage | Self::NotAllScanned => 2,
+            Self::IncompleteScan(code) => code,
             // The convention of shells: 128 plus the number of SIGINT.
             Self::Interrupted => 130,
         }

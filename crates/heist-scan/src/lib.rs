@@ -149,7 +149,7 @@ pub use rules::{
     Allowlist, Condition, Loaded, ParserKind, Pattern, RegexTarget, Rule, RuleError, RuleNote,
     RuleSet,
 };
-pub use scan::{Scan, ScanCounts, ScanProgress, parallel_scan_dir, scan_source};
+pub use scan::{RootPlace, Scan, ScanCounts, ScanProgress, parallel_scan_dir, scan_source};
 pub use secrets::{
     DetectorOptions, ExplainedStep, Explanation, PrefilterKind, Scratch, SecretDetector, Step,
     StepOutcome, Verdict,

@@ -86,6 +86,7 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         show_secrets: _,
         sorted: _,
         no_sorted: _,
+        exit_code_incomplete: _,
         detection,
         selection,
         run,

@@ -26,7 +26,8 @@ Findings that are not reported:
   - the line has a comment `heist:allow`, `gitleaks:allow` or `pragma: allowlist secret`, at most
     512 bytes from the secret
   - the baseline contains the secret: see --baseline and `heist baseline`
-  - a `.gitleaksignore` in a PATH or in the current directory lists the location
+  - a `.gitleaksignore` in a PATH, above it in the same project, or in the current directory lists
+    the location
   - the confidence is below --confidence; text and json count these
 
 Configuration:
@@ -46,7 +47,10 @@ Exit codes:
   0    no secrets were found, and everything was scanned
   1    secrets were found, even if not everything was scanned
   2    the options cannot be used, or no secrets were found but not everything was scanned
+  N    not everything was scanned: --exit-code-incomplete N replaces 1 and 2 in this case
   130  Ctrl-C ended the scan; the findings so far were printed
+  A PATH that is a binary file, a pipe or a device was not scanned, unless --binary scans it or
+  --no-binary skips it. Below a directory, such files are skipped and counted.
 
 Examples:
   heist scan                              scan the current directory
@@ -107,6 +111,12 @@ pub(crate) struct ScanArguments {
     pub(crate) sorted: bool,
     #[arg(long, hide = true)]
     pub(crate) no_sorted: bool,
+
+    /// Exit with N (2 to 125) if not everything was scanned, even if secrets were found
+    ///
+    /// Without this option, the code is 1 if secrets were found, and otherwise 2.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=125))]
+    pub(crate) exit_code_incomplete: Option<u8>,
 
     #[command(flatten)]
     pub(crate) detection: DetectionArguments,

@@ -21,8 +21,16 @@ use std::time::Duration;
 use toml::Value;
 
 /// The options that work only on the command line.
-const COMMAND_LINE_ONLY: [&str; 7] =
-    ["output", "explain", "trace", "show-secrets", "config", "no-config", "quiet"];
+const COMMAND_LINE_ONLY: [&str; 8] = [
+    "output",
+    "explain",
+    "trace",
+    "show-secrets",
+    "config",
+    "no-config",
+    "quiet",
+    "exit-code-incomplete",
+];
 
 /// The settings in a configuration file.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Runs a scan with the library, and turns the library's report into a [`Summary`].
 
 use super::hidden::Hidden;
+use super::named::NamedPaths;
 use super::settings::{Settings, is_stdin};
 use super::stdin::Stdin;
 use super::summary::{EndedEarly, Gap, Listed, Skipped, Summary, Unreported};
@@ -35,6 +36,8 @@ pub(crate) struct Scanned {
     pub(crate) reports: Vec<ScanReport>,
     /// Rules that are too large to be used.
     pub(crate) failed_rules: Vec<String>,
+    /// The PATHs that were named but not scanned.
+    missed: Vec<Gap>,
     /// Why the scan ended before stdin did, if it did.
     stdin_ended: Option<EndedEarly>,
     pub(crate) elapsed: Duration,
@@ -72,7 +75,9 @@ pub(crate) fn scan(
         .flatten();
     let stdin = Stdin::new(interrupt.token(), deadline);
     let is_cut = stdin.is_cut();
-    let reports = scan_all(settings, scan, sink, trace.as_ref(), stdin);
+    let named = Arc::new(NamedPaths::new(settings, Path::new(STDIN_NAME), sink));
+    let sink: Arc<dyn Sink> = Arc::clone(&named) as Arc<dyn Sink>;
+    let reports = scan_all(settings, scan, &sink, trace.as_ref(), stdin);
     drop(line);
     if let Some(Err(error)) = trace.map(TraceFile::finish) {
         // The scan itself succeeded, so the trace does not change the exit code.
@@ -84,7 +89,13 @@ pub(crate) fn scan(
         true => EndedEarly::Interrupted,
         false => EndedEarly::TimedOut,
     });
-    Ok(Scanned { reports: reports?, failed_rules, stdin_ended, elapsed: started.elapsed() })
+    Ok(Scanned {
+        reports: reports?,
+        failed_rules,
+        missed: named.take(),
+        stdin_ended,
+        elapsed: started.elapsed(),
+    })
 }
 
 fn progress_line(progress: &ScanProgress, elapsed: Duration) -> String {
@@ -148,7 +159,7 @@ pub(crate) fn summary(
         unreported,
         hidden: Hidden::of_unreported(&unreported),
         skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
-        gaps: Vec::new(),
+        gaps: scanned.missed.clone(),
         gaps_more: 0,
         gaps_are_named: !settings.quiet,
         no_path_is_left: settings.paths.is_empty(),
@@ -198,7 +209,7 @@ fn gap(path: &Path, why: &Incomplete) -> Gap {
         other => escape::visible(&other.to_string()).into_owned(),
     };
     let is_cut = matches!(why, Incomplete::FindingsCut { .. });
-    Gap { path: path.to_owned(), reason, is_cut }
+    Gap { path: path.to_owned(), reason, help: None, is_cut }
 }
 
 /// Prints to stderr what was not scanned.
@@ -226,7 +237,10 @@ pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
         let path = escape::for_terminal(gap.path.as_os_str());
         messages.say(&match gap.is_cut {
             true => format!("not all findings of '{path}' are listed: {}", gap.reason),
-            false => format!("cannot scan '{path}': {}", gap.reason),
+            false => {
+                let help = gap.help.map(|help| format!("\n  help: {help}")).unwrap_or_default();
+                format!("cannot scan '{path}': {}{help}", gap.reason)
+            }
         });
     }
     if summary.gaps_more > 0 {

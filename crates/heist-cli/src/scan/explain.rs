@@ -8,6 +8,7 @@
 //! Invariant: the output contains nothing of a secret except its mask.
 
 use super::arguments::ScanArguments;
+use super::places::ScannedRoots;
 use super::rules;
 use super::settings::{self, Settings};
 use super::suppression::{Suppression, SuppressionReason};
@@ -149,7 +150,7 @@ pub(super) fn run(
     let LineOfFile { file, line } =
         LineOfFile::parse(place).ok_or_else(|| ExplainError::NotALine(place.to_owned()))?;
     let (settings, _) = settings::of_scan(arguments, messages)?;
-    let path = path_for_rules(&file, &settings.paths);
+    let path = ScannedRoots::new(&settings.paths).in_project_of(&file);
     let detector = Arc::new(AtPath { detector: rules::detector(&settings, messages)?, path });
     let baseline = settings.baseline.as_ref().map(|file| file.value.load_baseline()).transpose()?;
     let mut suppression =
@@ -180,20 +181,6 @@ pub(super) fn run(
     }
     stdout::print(text.as_bytes())?;
     Ok(Exit::Success)
-}
-
-/// Returns the path that the rules see: the part below an absolute PATH, or the whole relative
-/// path.
-fn path_for_rules(file: &Path, roots: &[PathBuf]) -> PathBuf {
-    if file.has_root() {
-        let below = roots.iter().find_map(|root| file.strip_prefix(root).ok());
-        let below = below.filter(|below| !below.as_os_str().is_empty());
-        return below
-            .map_or_else(|| file.file_name().map(PathBuf::from), |path| Some(path.into()))
-            .unwrap_or_default();
-    }
-    use std::path::Component::{CurDir, ParentDir};
-    file.components().skip_while(|part| matches!(part, CurDir | ParentDir)).collect()
 }
 
 /// Scans the file and returns all its findings, of any confidence and suppressed or not.
@@ -364,17 +351,5 @@ mod tests {
         for text in ["", "a", "a:", ":3", "a:0", "a:-1", "a:x", "a:1:"] {
             assert_eq!(parse(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn rules_see_the_path_below_an_absolute_root() {
-        let seen = |file: &str, roots: &[&str]| {
-            let roots: Vec<PathBuf> = roots.iter().map(PathBuf::from).collect();
-            path_for_rules(Path::new(file), &roots)
-        };
-        assert_eq!(seen("./a/b", &["."]), Path::new("a/b"));
-        assert_eq!(seen("../a/b", &[".."]), Path::new("a/b"));
-        assert_eq!(seen("/t/a/b", &["/t"]), Path::new("a/b"));
-        assert_eq!(seen("/t/a/b", &["."]), Path::new("b"));
     }
 }

@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn comments_and_ignore_files_are_listed_with_their_counts() {
-        let unreported = Unreported { allowed: 1, in_gitleaksignore: 1200, ..Unreported::default() };
+        let unreported =
+            Unreported { allowed: 1, in_gitleaksignore: 1200, ..Unreported::default() };
         let hidden = Hidden::of_unreported(&unreported);
         let shown: Vec<String> = hidden.iter().map(Hidden::to_string).collect();
         assert_eq!(shown, ["comments hide 1 finding", ".gitleaksignore hides 1,200 findings"]);

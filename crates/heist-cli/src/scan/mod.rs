@@ -10,10 +10,12 @@
 //! | `rules` | the detector that the settings ask for |
 //! | `rule_files` | merges several rule files |
 //! | `suppression` | which findings are not reported, and why |
+//! | `places` | the paths of findings, independent of how the user spelled the PATHs |
 //! | `collector` | receives findings, then buffers or writes them |
 //! | `reported_finding` | a finding as the report shows it, masked |
 //! | `masker` | masks secrets in excerpts that the chosen rules did not search for |
 //! | `report_buffer` | the findings that wait for the report, within a memory limit |
+//! | `named` | which PATHs were named but not scanned |
 //! | `engine` | runs the scan; `heist baseline` uses it as well |
 //! | `explain` | why a line is reported or not |
 //! | `run` | one run of the command, and its exit code |
@@ -37,9 +39,11 @@ pub(crate) mod explain;
 mod format;
 mod hidden;
 mod masker;
+mod named;
 pub(crate) mod origin;
 mod output;
 mod overwrite;
+pub(crate) mod places;
 mod report_buffer;
 mod reported_finding;
 mod rule_files;

@@ -77,7 +77,8 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
             "note: {findings} in the output, trace or baseline of this run not reported"
         ));
     }
-    let exit = exit_of(&summary, collected.reported);
+    let incomplete = presentation.exit_code_incomplete;
+    let exit = exit_of(&summary, collected.reported, incomplete);
     let written = match (collected.streamed.take(), output) {
         (Some(streamed), _) => streamed.and_then(|mut output| {
             jsonl::write_end(&summary, exit, &mut output)?;
@@ -95,9 +96,10 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit,
         Err(error) => {
             messages.say_error(&write_error(presentation.output.as_deref(), error));
-            match exit {
-                Exit::Success => Exit::NotAllScanned,
-                exit => exit,
+            match (exit, incomplete) {
+                (Exit::Success | Exit::SecretsFound, Some(code)) => Exit::IncompleteScan(code),
+                (Exit::Success, None) => Exit::NotAllScanned,
+                (exit, _) => exit,
             }
         }
     })
@@ -159,9 +161,12 @@ fn write(
     output.commit()
 }
 
-fn exit_of(summary: &Summary, reported: u64) -> Exit {
+/// Returns the exit code. `incomplete` is the value of `--exit-code-incomplete`.
+fn exit_of(summary: &Summary, reported: u64, incomplete: Option<u8>) -> Exit {
     if summary.ended == Some(EndedEarly::Interrupted) {
         Exit::Interrupted
+    } else if let Some(code) = incomplete.filter(|_| !summary.is_complete()) {
+        Exit::IncompleteScan(code)
     } else if reported > 0 {
         Exit::SecretsFound
     } else if summary.is_complete() {

@@ -23,6 +23,15 @@ use std::time::Duration;
 /// Git's object store. Its files are compressed, so there is no text to scan.
 const GIT_OBJECTS: &str = "**/.git/objects";
 
+/// Which named files the command line asks to skip.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NamedSkips {
+    /// Binary files, by `--no-binary`.
+    pub(crate) binary: bool,
+    /// Files above `--max-size`.
+    pub(crate) large: bool,
+}
+
 /// What to scan and how, for `heist scan` and `heist baseline`.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -44,6 +53,7 @@ pub(crate) struct Settings {
     pub(crate) noise_filter: bool,
     pub(crate) decode: Setting<bool>,
     pub(crate) max_size: Option<Setting<u64>>,
+    pub(crate) skips: NamedSkips,
     pub(crate) filter: Filter,
     pub(crate) binary: bool,
     pub(crate) symlinks: Symlinks,
@@ -73,6 +83,8 @@ pub(crate) struct Presentation {
     pub(crate) output: Option<PathBuf>,
     pub(crate) show_secrets: bool,
     pub(crate) sorted: bool,
+    /// The exit code of an incomplete scan, if it is not the usual one.
+    pub(crate) exit_code_incomplete: Option<u8>,
     pub(crate) color: ColorChoice,
     pub(crate) advice: Advice,
 }
@@ -101,6 +113,7 @@ pub(crate) fn of_scan(
         output: arguments.output.clone(),
         show_secrets: arguments.show_secrets,
         sorted: sources.trusted(sorted, |file| file.sorted).unwrap_or_default(),
+        exit_code_incomplete: arguments.exit_code_incomplete,
         color: sources.trusted(arguments.run.color, |file| file.color).unwrap_or_default(),
         advice: Advice::new(arguments, baseline),
     };
@@ -255,6 +268,7 @@ impl Settings {
             .value,
             decode: on(given(detection.no_decode, detection.decode), |tuning| tuning.no_decode),
             max_size: sources.tuned(selection.max_size, |tuning| tuning.max_size),
+            skips: NamedSkips { binary: selection.no_binary, large: selection.max_size.is_some() },
             filter,
             binary: sources.tuned(binary, |tuning| tuning.binary).unwrap_or_default().value,
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },

@@ -11,6 +11,8 @@ pub(crate) struct Gap {
     pub(crate) path: PathBuf,
     /// The reason, safe to print.
     pub(crate) reason: String,
+    /// What the user can do about it.
+    pub(crate) help: Option<&'static str>,
     /// Whether the path was scanned but has too many findings to list.
     pub(crate) is_cut: bool,
 }

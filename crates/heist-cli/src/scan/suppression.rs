@@ -1,5 +1,7 @@
 //! [`Suppression`]: which findings are not reported, and why.
 
+use super::places::ScannedRoots;
+use super::settings::is_stdin;
 use crate::error::reason;
 use crate::escape;
 use crate::messages::Messages;
@@ -33,43 +35,54 @@ pub(crate) enum SuppressionReason {
 #[derive(Debug, Default)]
 pub(crate) struct Suppression {
     baseline: Option<Baseline>,
-    /// The `.gitleaksignore` files, each with the directory that its paths are relative to.
+    /// The roots of the scan.
+    roots: ScannedRoots,
+    /// The `.gitleaksignore` files, each with the real path of its directory, which its paths are
+    /// relative to.
     ignored: Vec<(PathBuf, GitleaksIgnore)>,
     /// The canonical paths of the files that this run itself reads or writes.
     own: HashSet<PathBuf>,
 }
 
 impl Suppression {
-    /// Reads the `.gitleaksignore` files of the paths and of the current directory, and prints
-    /// notes about lines that heist does not use.
+    /// Reads the `.gitleaksignore` files and prints notes about lines that heist does not use. The
+    /// files are those of the paths, of the directories above them up to the project root, and of
+    /// the current directory.
     pub(crate) fn read(paths: &[PathBuf], messages: &Messages, quiet: bool) -> Self {
+        let roots = ScannedRoots::new(paths);
         let mut suppression = Self::default();
         let mut seen = HashSet::new();
-        let here = [PathBuf::new()];
-        for directory in here.iter().chain(paths) {
+        let mut directories = vec![PathBuf::new()];
+        // As the user gave them, so that the notes name the file as the user knows it.
+        directories.extend(paths.iter().filter(|path| !is_stdin(path)).cloned());
+        for place in roots.places() {
+            if let (Some(real), Some(project)) = (place.real(), place.project()) {
+                let above = real.ancestors().take_while(|above| above.starts_with(project));
+                directories.extend(above.map(Path::to_owned));
+            }
+        }
+        for directory in directories {
             let file = directory.join(IGNORE_FILE);
-            if file.symlink_metadata().is_err() {
+            let here = if directory.as_os_str().is_empty() { Path::new(".") } else { &*directory };
+            let Ok(real) = here.canonicalize() else { continue };
+            if !seen.insert(real.clone()) || file.symlink_metadata().is_err() {
                 continue;
             }
-            let identity = file.canonicalize().unwrap_or_else(|_| file.clone());
-            // Its paths are relative to the directory as the user gave it, so the same file may be
-            // read for several names of its directory. Print the notes about it only once.
-            let is_new = seen.insert(identity);
             let shown = escape::for_terminal(file.as_os_str()).into_owned();
             match read_small_file(&file, IGNORE_BYTES_MAX) {
                 Ok(content) => {
                     let (ignored, notes) = GitleaksIgnore::parse(&content);
-                    if is_new && !quiet {
+                    if !quiet {
                         say_unused(&notes, &shown, messages);
                     }
-                    suppression.ignored.push((directory.clone(), ignored));
+                    suppression.ignored.push((real, ignored));
                 }
-                Err(error) if is_new => {
+                Err(error) => {
                     messages.say(&format!("note: '{shown}' is not used: {}", reason(&error)));
                 }
-                Err(_) => {}
             }
         }
+        suppression.roots = roots;
         suppression
     }
 
@@ -90,6 +103,22 @@ impl Suppression {
         has_name && path.canonicalize().is_ok_and(|path| self.own.contains(&path))
     }
 
+    fn is_ignored(&self, finding: &Finding) -> bool {
+        if self.ignored.iter().all(|(_, ignored)| ignored.is_empty()) {
+            return false;
+        }
+        let real = self.roots.real(&finding.path).or_else(|| finding.path.canonicalize().ok());
+        let path = real.as_deref().unwrap_or(&finding.path);
+        self.ignored.iter().any(|(directory, ignored)| {
+            // What has no real path, such as stdin, can only be listed by its name.
+            let below = if real.is_some() { path.strip_prefix(directory) } else { Ok(path) };
+            below.is_ok_and(|below| {
+                let below = below.as_os_str().as_encoded_bytes();
+                ignored.contains(below, &finding.rule, finding.line)
+            })
+        })
+    }
+
     /// Returns why a finding is not reported, or `None` if it is.
     pub(crate) fn check(&self, finding: &Finding) -> Option<SuppressionReason> {
         if finding.allowed {
@@ -98,7 +127,7 @@ impl Suppression {
         if self.baseline.as_ref().is_some_and(|baseline| baseline.contains(&finding.secret)) {
             return Some(SuppressionReason::InBaseline);
         }
-        if self.ignored.iter().any(|(directory, ignored)| is_ignored(directory, ignored, finding)) {
+        if self.is_ignored(finding) {
             return Some(SuppressionReason::InGitleaksIgnore);
         }
         self.is_own(&finding.path).then_some(SuppressionReason::InOwnFile)
@@ -124,20 +153,4 @@ fn say_unused(notes: &[IgnoreNote], file: &str, messages: &Messages) {
             ),
         });
     }
-}
-
-fn is_ignored(directory: &Path, ignored: &GitleaksIgnore, finding: &Finding) -> bool {
-    if ignored.is_empty() {
-        return false;
-    }
-    let path: &Path = &finding.path;
-    let path = if directory.as_os_str().is_empty() {
-        path.strip_prefix(".").unwrap_or(path)
-    } else {
-        match path.strip_prefix(directory) {
-            Ok(below) => below,
-            Err(_) => return false,
-        }
-    };
-    ignored.contains(path.as_os_str().as_encoded_bytes(), &finding.rule, finding.line)
 }

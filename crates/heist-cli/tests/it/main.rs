@@ -25,6 +25,7 @@ mod scan_explain;
 mod scan_formats;
 mod scan_output;
 mod scan_sarif;
+mod scan_spelling;
 mod scan_suppression;
 mod scan_terminal;
 mod scan_trust;

@@ -98,8 +98,10 @@ fn printed_commands_repeat_every_option_that_affects_findings() {
         OsStr::new("--"),
         OsStr::new("-dash"),
     ];
+    let empty = scene.path("empty");
+    fs::write(&empty, "").expect("a file");
     let mut command = plain();
-    command.args(["baseline", "--rules"]).arg(&own).args(["-o", "known.toml", "/dev/null"]);
+    command.args(["baseline", "--rules"]).arg(&own).args(["-o", "known.toml"]).arg(&empty);
     assert_eq!(
         code(&run({
             command.current_dir(scene.tree());

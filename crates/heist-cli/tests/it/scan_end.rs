@@ -46,7 +46,8 @@ fn every_format_has_the_same_accounting() {
         "bytes": 220,
         "findings": {"certain": 0, "high": 2, "medium": 1, "low": 0},
         "not_reported": {
-            "below_confidence": 1, "allowed": 1, "in_baseline": 0, "ignored": 1, "own": 0, "too_many": 0,
+            "below_confidence": 1, "allowed": 1, "in_baseline": 0, "ignored": 1, "own": 0,
+            "too_many": 0,
         },
         "skipped": {"binary": 1, "too_large": 0, "special": 0, "symlinks": 0, "excluded": 0},
         "hidden": [
@@ -134,4 +135,114 @@ fn an_end_record_alone_may_be_overwritten() {
         let output = run(scene.heist("scan", ["-f", "jsonl", "-o", "report"]));
         assert_eq!(code(&output), 0, "{}", errors(&output));
     }
+}
+
+#[test]
+fn a_named_path_that_is_not_scanned_is_an_error() {
+    let scene = ScanFixture::new();
+    let path = |name: &str| scene.tree().join(name);
+    scene.file("clean", "nothing");
+    scene.file("archive.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\x02\x03\0\0\0\0\0");
+    scene.file("large", "x".repeat(2000));
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, path("fifo"), mode).expect("a pipe");
+    let _socket = std::os::unix::net::UnixListener::bind(path("socket")).expect("a socket");
+    std::os::unix::fs::symlink("archive.gz", path("link")).expect("a link");
+    for (name, reason, help) in [
+        ("archive.gz", "it is a binary file", "--binary scans it"),
+        ("./archive.gz", "it is a binary file", "--binary scans it"),
+        ("link", "it is a binary file", "--binary scans it"),
+        ("fifo", "it is a named pipe", "heist scan - < PATH"),
+        ("socket", "it is a socket", "heist scan - < PATH"),
+        ("/dev/null", "it is a device", "heist scan - < PATH"),
+    ] {
+        let output = scene.scan(["-f", "json", "clean", name]);
+        assert_eq!(code(&output), 2, "{name}");
+        let message = errors(&output);
+        assert!(
+            message.starts_with(&format!("heist: cannot scan '{name}': {reason}\n")),
+            "{message}"
+        );
+        assert!(message.contains("\n  help: ") && message.contains(help), "{message}");
+        let report = json(&output);
+        assert_eq!(report["incomplete"], json!([{"path": name, "reason": reason}]), "{name}");
+        assert_eq!((&report["complete"], &report["files"]), (&false.into(), &1.into()), "{name}");
+    }
+    // Below a directory they are skipped and counted.
+    let report = json(&scene.scan(["-f", "json"]));
+    assert_eq!((&report["complete"], &report["exit_code"]), (&true.into(), &0.into()));
+    assert_eq!(
+        (&report["skipped"]["binary"], &report["skipped"]["special"]),
+        (&1.into(), &2.into())
+    );
+    // The command line can ask for it.
+    for arguments in [
+        &["--no-binary", "archive.gz"] as &[&str],
+        &["--binary", "archive.gz"],
+        &["--max-size", "1K", "large"],
+        &["--exclude", "*.gz", "archive.gz"],
+    ] {
+        assert_eq!(code(&scene.scan(arguments)), 0, "{arguments:?}");
+    }
+    // A configuration cannot.
+    scene.file("heist.toml", "max-size = '1K'\nno-binary = true\n");
+    for (name, reason) in [("large", "larger than the `max-size`"), ("archive.gz", "a binary file")]
+    {
+        let output = scene.scan([name]);
+        assert_eq!(code(&output), 2, "{name}");
+        assert!(errors(&output).contains(reason), "{}", errors(&output));
+    }
+    assert_eq!(code(&scene.scan(["--max-size", "1M", "large"])), 0);
+}
+
+#[test]
+fn binary_input_on_stdin_is_an_error() {
+    let scene = ScanFixture::new();
+    let path = scene.file("binary", [0; 100]);
+    let mut command = scene.heist("scan", ["-"]);
+    command.stdin(std::fs::File::open(path).expect("a file"));
+    let output = run(command);
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains("cannot scan 'stdin': it is a binary file"));
+}
+
+#[test]
+fn a_named_path_that_cannot_be_scanned_leaves_the_baseline_as_it_is() {
+    let scene = ScanFixture::new();
+    scene.file("binary", [0; 100]);
+    let output = run(scene.heist("baseline", ["-o", "../known.toml", "binary"]));
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains("cannot scan 'binary'"), "{}", errors(&output));
+}
+
+#[test]
+fn an_incomplete_scan_can_have_its_own_exit_code() {
+    let scene = ScanFixture::new();
+    scene.file("clean", "nothing");
+    scene.file("found", token("tok_", 1));
+    for (arguments, usual, own) in [
+        (&["clean"] as &[&str], 0, 0),
+        (&["found"], 1, 1),
+        (&["clean", "/no/where"], 2, 7),
+        (&["found", "/no/where"], 1, 7),
+        (&["--timeout", "0ms"], 2, 7),
+        (&["--only", "nonsense"], 2, 2),
+        (&["found", "-o", "/dev/full"], 1, 7),
+        (&["clean", "-o", "/dev/full"], 2, 7),
+    ] {
+        assert_eq!(code(&scene.scan(arguments)), usual, "{arguments:?}");
+        let with = ["--exit-code-incomplete", "7"];
+        assert_eq!(code(&scene.scan(with.iter().chain(arguments))), own, "{arguments:?}");
+    }
+    let report =
+        json(&scene.scan(["-f", "json", "--exit-code-incomplete", "7", "found", "/no/where"]));
+    assert_eq!((&report["exit_code"], &report["findings"]["high"]), (&7.into(), &1.into()));
+    for refused in ["0", "1", "126", "300", "x"] {
+        assert_eq!(code(&scene.scan(["--exit-code-incomplete", refused, "clean"])), 2, "{refused}");
+    }
+    // A tree must not choose it.
+    scene.file("heist.toml", "exit-code-incomplete = 3\n");
+    let output = scene.scan(["clean"]);
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains("works only on the command line"), "{}", errors(&output));
 }

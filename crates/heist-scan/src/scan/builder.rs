@@ -248,8 +248,8 @@ impl<D, I, T> Scan<D, I, T> {
         self
     }
 
-    /// Also scans binary objects: those with a zero byte in their first 8 KiB that are not UTF-16.
-    /// Off by default.
+    /// Also scans binary objects: those in whose first 8 KiB there is a zero byte and at least
+    /// every 16th byte is a control character, and that are not UTF-16. Off by default.
     pub fn binary(mut self, binary: bool) -> Self {
         self.settings.binary = binary;
         self

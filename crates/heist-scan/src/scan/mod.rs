@@ -5,6 +5,7 @@
 //! | `builder` | [`Scan`]: what to scan, with which limits, and `run` |
 //! | `tree` | scans everything below some paths, on the executor of the walk |
 //! | `roots` | removes duplicates from these paths |
+//! | `project` | the path that rules see: relative to the root of the project |
 //! | `from_source` | scans the objects of a source, on an executor of its own |
 //! | `in_flight` | bounds the objects that a source has handed out and that are not done |
 //! | `find` | scans bytes in memory, on the calling thread |
@@ -32,9 +33,11 @@ mod large;
 mod lines;
 mod object_scanner;
 mod progress;
+mod project;
 mod range_order;
 mod roots;
 mod tree;
 
 pub use builder::{Scan, parallel_scan_dir, scan_source};
 pub use progress::{ScanCounts, ScanProgress};
+pub use project::RootPlace;

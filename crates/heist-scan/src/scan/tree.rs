@@ -15,7 +15,7 @@ use crate::sink::Sink;
 use heist::trace::Tracer;
 use heist::{ExecutorConfig, StartError};
 use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Symlinks, Visitor, Walk, WalkError};
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 /// The maximum number of threads on a machine with fewer cores. More threads than cores help only
@@ -82,20 +82,6 @@ fn set_scan_defaults(executor: &mut ExecutorConfig) {
     }
 }
 
-/// Returns the path that rules see. A relative path stays as it is, so that `src/a` is `src/a`
-/// whether the root is `.`, `src` or the file itself. Below an absolute root, rules see only the
-/// path below the root, so that it does not matter where the tree is.
-fn path_for_rules<'a>(path: &'a Path, below_root: &'a Path) -> &'a Path {
-    if path.has_root() {
-        return below_root;
-    }
-    let mut components = path.components();
-    while let Some(Component::CurDir | Component::ParentDir) = components.clone().next() {
-        components.next();
-    }
-    components.as_path()
-}
-
 /// The visitor of one worker.
 struct TreeVisitor<D: Detector> {
     roots: Arc<UniqueRoots>,
@@ -147,12 +133,13 @@ impl<D: Detector> Visitor for TreeVisitor<D> {
     }
 
     fn files(&mut self, files: &mut FileBatch<'_, (), Weak<LargeFile>>) {
+        let root = files.root();
         while !self.scanner.context.is_stopped() {
             // Opened here, because `file` borrows the batch, which the scan may hand on.
             let Some(file) = files.next() else { break };
             file.path_into(&mut self.path);
             file.path_below_root_into(&mut self.below);
-            let rule_path = path_for_rules(&self.path, &self.below);
+            let rule_path = &*self.roots.places[root].path_in_project(&self.below);
             let opened = match self.scanner.wants(rule_path).then(|| file.open().transpose()) {
                 None => None,
                 Some(Some(opened)) => Some(opened),
@@ -209,26 +196,5 @@ impl Helpers for TaskHelpers<'_> {
 
     fn take_in_flight(&mut self) -> Option<InFlightGuard> {
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::path_for_rules;
-    use std::path::Path;
-
-    #[test]
-    fn rules_see_the_same_path_from_every_directory_of_a_tree() {
-        for (path, below, expected) in [
-            ("./src/a", "src/a", "src/a"),
-            ("src/a", "a", "src/a"),
-            ("../../src/a", "a", "src/a"),
-            ("../src/../a", "a", "src/../a"),
-            ("a", "a", "a"),
-            ("/srv/tests/src/a", "src/a", "src/a"),
-            ("/srv/a", "a", "a"),
-        ] {
-            assert_eq!(path_for_rules(Path::new(path), Path::new(below)), Path::new(expected));
-        }
     }
 }

@@ -19,7 +19,7 @@
 //! - `complete` is false if `too_many` is not 0, if `failed_rules` or `incomplete` lists anything,
 //!   or if the scan ended early; then `ended` is `interrupted` or `timeout`.
 //! - `findings` counts the findings in the report, `not_reported` the others. `own` counts findings
-//!   in the output, trace or baseline of this run, `too_many` findings that did not fit into memory.
+//!   in the output, trace or baseline of this run, `too_many` those that did not fit into memory.
 //! - `hidden` lists what the scanned tree itself keeps out of the report. `file`, `setting` and
 //!   `count` are present where they are known.
 //! - `failed_rules`, if present, are rules that are too large to be used.
@@ -64,9 +64,7 @@ pub(super) fn write<W: Write>(
     object.number("files", summary.files)?;
     object.number("bytes", summary.bytes)?;
     write_counts(summary, object)?;
-    write_array(object.field("hidden")?, &summary.hidden, |out, hidden| {
-        write_hidden(hidden, out)
-    })?;
+    write_array(object.field("hidden")?, &summary.hidden, |out, hidden| write_hidden(hidden, out))?;
     if !summary.failed_rules.is_empty() {
         write_array(object.field("failed_rules")?, &summary.failed_rules, |out, rule| {
             write_json_string(out, rule.as_bytes())

@@ -222,8 +222,7 @@ fn notifications(summary: &Summary) -> Vec<Notification<'_>> {
     }
     notifications.extend(summary.ended.map(|ended| error(ended.text().to_owned())));
     let failed = summary.failed_rules.iter();
-    notifications
-        .extend(failed.map(|rule| error(format!("the rule {rule} could not be used"))));
+    notifications.extend(failed.map(|rule| error(format!("the rule {rule} could not be used"))));
     notifications.extend(summary.hidden.iter().map(|hidden| Notification {
         level: "warning",
         text: hidden.to_string(),
