@@ -3,10 +3,17 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod detector;
 mod encodings;
 mod errors;
 mod executor_settings;
 mod find;
 mod invariance;
+mod rules_builtin;
+mod rules_documented;
+mod rules_errors;
+mod rules_load;
+mod shifts;
 mod sources;
 mod trees;
+mod user_rules;

@@ -2,15 +2,13 @@
 //! findings, a few bytes further on. Long encoded text and rules without a literal are what could
 //! depend on them.
 
-mod support;
-
+use crate::support::Log;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use heist::rng::XorShift64;
 use heist_scan::{DetectorOptions, Encoding, ReaderSource, RuleSet, Scan, SecretDetector};
 use std::ops::Range;
 use std::sync::Arc;
-use support::Log;
 
 /// By how much texts are moved: by few bytes, and around the sizes of blocks and chunks.
 const SHIFTS: [usize; 10] = [1, 2, 3, 5, 50, 511, 2048, 4095, 4097, 8191];

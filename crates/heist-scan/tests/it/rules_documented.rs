@@ -3,7 +3,7 @@
 
 use heist_scan::{Confidence, ParserKind, RuleSet};
 
-const GUIDE: &str = include_str!("../../../docs/rules.md");
+const GUIDE: &str = include_str!("../../../../docs/rules.md");
 
 /// Returns the lines between the first that begins with `from` and the next that begins with `to`.
 fn between(from: &str, to: &str) -> String {
