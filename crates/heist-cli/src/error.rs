@@ -11,9 +11,9 @@ use crate::scan::configuration_error::ConfigurationError;
 use crate::scan::explain::ExplainError;
 use crate::scan::origin::SettingName;
 use crate::shell;
-use heist_scan::ScanError;
 use heist_scan::rules::{RuleError, RuleErrorKind, RulePlace};
 use heist_scan::suppress::BaselineError;
+use heist_scan::{Fingerprint, ScanError};
 use heist_walk::{FilterError, WalkStartError};
 use std::borrow::Cow;
 use std::fmt;
@@ -56,6 +56,10 @@ pub(crate) enum CliError {
     NoRuleLeft,
     /// A baseline cannot be read or written.
     Baseline(BaselineError),
+    /// The baseline has no entry with this fingerprint.
+    NotInBaseline { path: PathBuf, fingerprint: Fingerprint },
+    /// A file is not a report of gitleaks.
+    GitleaksReport { path: PathBuf, reason: String },
     /// The system has no random numbers for the key of a new baseline.
     BaselineKey(io::Error),
     /// A glob is not valid.
@@ -109,6 +113,10 @@ impl CliError {
             }
             Self::NoRuleLeft => "change --only and --except, or give a file that has rules",
             Self::Baseline(error) => return baseline_help(error),
+            Self::NotInBaseline { .. } => {
+                "give the fingerprint of a report, or one that `heist baseline list` prints"
+            }
+            Self::GitleaksReport { .. } => "give a file that `gitleaks --report-format json` wrote",
             Self::Glob { .. } => "write the GLOB like a line of a `.gitignore`",
             Self::TooManyGlobs(_) => "give fewer globs",
             Self::StdinTwice => "give `-` once",
@@ -167,6 +175,12 @@ impl fmt::Display for CliError {
             }
             Self::NoRuleLeft => f.write_str("no rule is left to scan with"),
             Self::Baseline(error) => write_baseline_error(error, f),
+            Self::NotInBaseline { path, fingerprint } => {
+                write!(f, "the baseline '{}' has no entry {fingerprint}", shown(path))
+            }
+            Self::GitleaksReport { path, reason } => {
+                write!(f, "'{}' is not a report of gitleaks: {}", shown(path), one_line(reason))
+            }
             Self::BaselineKey(source) => write!(
                 f,
                 "cannot make a key for the baseline: the system gives no random numbers: {}",
@@ -209,6 +223,8 @@ impl std::error::Error for CliError {
             | Self::OverwritesScannedFile { .. }
             | Self::OverwritesOwnFile { .. }
             | Self::RulesAsConfiguration { .. }
+            | Self::NotInBaseline { .. }
+            | Self::GitleaksReport { .. }
             | Self::NoRuleLeft
             | Self::StdinTwice => None,
         }

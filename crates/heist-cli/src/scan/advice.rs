@@ -82,6 +82,7 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         output: _,
         explain: _,
         baseline: _,
+        no_baseline: _,
         confidence,
         show_secrets: _,
         sorted: _,

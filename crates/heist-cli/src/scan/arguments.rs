@@ -25,7 +25,8 @@ Formats:
 Findings that are not reported:
   - the line has a comment `heist:allow`, `gitleaks:allow` or `pragma: allowlist secret`, at most
     512 bytes from the secret
-  - the baseline contains the secret: see --baseline and `heist baseline`
+  - the baseline contains the secret: see `heist baseline`. heist uses --baseline FILE, or else the
+    heist-baseline.toml in the project root (and says so), unless --no-baseline is given
   - a `.gitleaksignore` in a PATH, above it in the same project, or in the current directory lists
     the location
   - the confidence is below --confidence; text and json count these
@@ -55,8 +56,8 @@ Exit codes:
 Examples:
   heist scan                              scan the current directory
   heist scan --confidence high src        report only findings that are almost surely secrets
-  heist baseline --output known.toml      record the secrets that exist now ...
-  heist scan --baseline known.toml        ... and report only new ones
+  heist baseline                          record the secrets that exist now ...
+  heist scan                              ... and report only new ones
   heist scan --format sarif -o out.sarif  write a report for a code scanning service
   git diff | heist scan -                 scan the changes of the working tree
   heist scan --explain src/app.py:12      say why line 12 is reported or not";
@@ -81,8 +82,12 @@ pub(crate) struct ScanArguments {
     pub(crate) output: Option<PathBuf>,
 
     /// Do not report the secrets in this baseline, even if they have moved; see `heist baseline`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_baseline")]
     pub(crate) baseline: Option<PathBuf>,
+
+    /// Do not use a baseline, not even the heist-baseline.toml in the project root
+    #[arg(long)]
+    pub(crate) no_baseline: bool,
 
     /// Report findings of at least this confidence: low, medium, high, certain [default: medium]
     #[arg(short, long, value_name = "LEVEL", value_parser = parse_confidence)]

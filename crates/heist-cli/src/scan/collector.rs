@@ -187,6 +187,9 @@ impl Sink for Collector {
             }
             _ => Arc::clone(&finding.path),
         };
+        if let Some(until) = self.suppression.accepted_until(&finding) {
+            finding.reason = format!("{}; accepted until {until}", finding.reason).into();
+        }
         if let Some(masker) = &self.masker {
             finding.excerpt = masker.mask(&finding);
         }

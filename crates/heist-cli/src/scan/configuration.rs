@@ -21,13 +21,14 @@ use std::time::Duration;
 use toml::Value;
 
 /// The options that work only on the command line.
-const COMMAND_LINE_ONLY: [&str; 8] = [
+const COMMAND_LINE_ONLY: [&str; 9] = [
     "output",
     "explain",
     "trace",
     "show-secrets",
     "config",
     "no-config",
+    "no-baseline",
     "quiet",
     "exit-code-incomplete",
 ];

@@ -1,6 +1,6 @@
 //! Runs a scan with the library, and turns the library's report into a [`Summary`].
 
-use super::hidden::Hidden;
+use super::hidden::{Hidden, HiddenBy, HiddenWhat};
 use super::named::NamedPaths;
 use super::settings::{Settings, is_stdin};
 use super::stdin::Stdin;
@@ -167,6 +167,15 @@ pub(crate) fn summary(
         failed_rules: scanned.failed_rules.clone(),
         configurations: settings.configurations.clone(),
     };
+    if settings.baseline_is_found && unreported.in_baseline > 0 {
+        summary.hidden.push(Hidden {
+            by: HiddenBy::Baseline,
+            file: settings.baseline.as_ref().map(|file| file.value.path().to_owned()),
+            setting: None,
+            what: HiddenWhat::Findings,
+            count: Some(unreported.in_baseline),
+        });
+    }
     for report in &scanned.reports {
         let outcomes = &report.outcomes;
         summary.files +=

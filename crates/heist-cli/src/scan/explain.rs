@@ -155,7 +155,8 @@ pub(super) fn run(
     let baseline = settings.baseline.as_ref().map(|file| file.value.load_baseline()).transpose()?;
     let mut suppression =
         Suppression::read(&settings.paths, messages, settings.quiet).with_baseline(baseline);
-    settings.baseline.iter().for_each(|file| suppression.add_own(file.value.path()));
+    let own_baseline = settings.baseline.iter().filter(|_| !settings.baseline_is_found);
+    own_baseline.for_each(|file| suppression.add_own(file.value.path()));
 
     let object = read_small_file(&file, FILE_BYTES_MAX)
         .map_err(|source| ExplainError::Read { path: file.clone(), source })?;

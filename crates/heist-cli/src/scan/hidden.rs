@@ -28,6 +28,8 @@ pub(crate) enum HiddenBy {
     Comment,
     /// `.gitleaksignore` files.
     GitleaksIgnore,
+    /// A baseline that the tree brings.
+    Baseline,
 }
 
 impl HiddenBy {
@@ -36,6 +38,7 @@ impl HiddenBy {
         match self {
             Self::Comment => "comment",
             Self::GitleaksIgnore => "gitleaksignore",
+            Self::Baseline => "baseline",
         }
     }
 }
@@ -82,6 +85,7 @@ impl fmt::Display for Hidden {
         f.write_str(match self.by {
             HiddenBy::Comment => "comments hide",
             HiddenBy::GitleaksIgnore => ".gitleaksignore hides",
+            HiddenBy::Baseline => "the baseline of the tree hides",
         })?;
         let what = self.what.as_str();
         match self.count {

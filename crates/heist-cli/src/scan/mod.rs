@@ -7,6 +7,7 @@
 //! | `configuration`, `configuration_error` | the contents of a `heist.toml` |
 //! | `configuration_files` | which configuration files count |
 //! | `settings` | the options and the configuration files, combined |
+//! | `found_baseline` | the baseline that a scan uses by itself |
 //! | `rules` | the detector that the settings ask for |
 //! | `rule_files` | merges several rule files |
 //! | `suppression` | which findings are not reported, and why |
@@ -37,6 +38,7 @@ mod configuration_files;
 pub(crate) mod engine;
 pub(crate) mod explain;
 mod format;
+pub(crate) mod found_baseline;
 mod hidden;
 mod masker;
 mod named;

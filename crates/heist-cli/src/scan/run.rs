@@ -14,6 +14,7 @@ use super::stream::{Flusher, Stream};
 use super::summary::{EndedEarly, Summary};
 use super::suppression::Suppression;
 use crate::error::CliError;
+use crate::escape;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
@@ -132,7 +133,17 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
     let output = ReportOutput::open(output_path, presentation.show_secrets)?;
     let mut suppression =
         Suppression::read(&settings.paths, messages, settings.quiet).with_baseline(baseline);
-    let own = [baseline_path, output_path, trace, output.unfinished()];
+    // A baseline that the tree brings is scanned like every other file of the tree.
+    let own_baseline = baseline_path.filter(|_| !settings.baseline_is_found);
+    if let Some(found) = baseline_path.filter(|_| settings.baseline_is_found)
+        && !settings.quiet
+    {
+        let found = escape::for_terminal(found.as_os_str());
+        messages.say(&format!(
+            "note: the secrets in '{found}' are not reported (--no-baseline reports them)"
+        ));
+    }
+    let own = [own_baseline, output_path, trace, output.unfinished()];
     own.into_iter().flatten().for_each(|path| suppression.add_own(path));
     Ok(ScanPlan { settings, presentation, detector, suppression, output })
 }

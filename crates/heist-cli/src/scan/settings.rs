@@ -10,6 +10,7 @@ use super::arguments::{
 };
 use super::configuration::{Configuration, Privileged, Tuning};
 use super::configuration_files::{ConfigurationFiles, TreeConfiguration};
+use super::found_baseline;
 use super::origin::{NamedFile, Origin, Setting, SettingName};
 use crate::color::ColorChoice;
 use crate::error::CliError;
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     /// The configuration files in use: the user's, then the tree's.
     pub(crate) configurations: Vec<ConfigurationInUse>,
     pub(crate) baseline: Option<Setting<NamedFile>>,
+    /// Whether heist found the baseline by itself, in the scanned project.
+    pub(crate) baseline_is_found: bool,
     pub(crate) confidence: Setting<Confidence>,
     pub(crate) rules: Setting<Vec<NamedFile>>,
     /// The rule ids of `--only` and `--except`, which may contain `*`.
@@ -54,6 +57,8 @@ pub(crate) struct Settings {
     pub(crate) decode: Setting<bool>,
     pub(crate) max_size: Option<Setting<u64>>,
     pub(crate) skips: NamedSkips,
+    /// Whether any setting leaves out files that heist scans by default.
+    pub(crate) restricts_files: bool,
     pub(crate) filter: Filter,
     pub(crate) binary: bool,
     pub(crate) symlinks: Symlinks,
@@ -98,13 +103,19 @@ pub(crate) fn of_scan(
     messages: &Messages,
 ) -> Result<(Settings, Presentation), CliError> {
     let files = configuration_files(&arguments.run, &arguments.paths, messages)?;
-    let settings = Settings::new(
+    let mut settings = Settings::new(
         &arguments.paths,
         arguments.confidence,
         arguments.baseline.as_deref(),
         (&arguments.detection, &arguments.selection, &arguments.run),
         &files,
     )?;
+    if arguments.no_baseline {
+        settings.baseline = None;
+    } else if settings.baseline.is_none() && !arguments.run.no_config {
+        settings.baseline = found_baseline::find(&arguments.paths);
+        settings.baseline_is_found = settings.baseline.is_some();
+    }
     let sources = Sources::new(&files);
     let sorted = given(arguments.sorted, arguments.no_sorted);
     let baseline = settings.baseline.as_ref().map(|baseline| baseline.value.path());
@@ -247,6 +258,11 @@ impl Settings {
         let binary = given(selection.binary, selection.no_binary);
         let stats = given(run.stats, run.no_stats);
         let confidence = sources.tuned(confidence, |tuning| tuning.confidence);
+        let max_size = sources.tuned(selection.max_size, |tuning| tuning.max_size);
+        let one_file_system = sources.trusted(one_file_system, |file| file.one_file_system);
+        let one_file_system = one_file_system.unwrap_or_default();
+        let restricts_files =
+            max_size.is_some() || one_file_system || leaves_out_entries(selection, &sources);
         Ok(Self {
             paths: roots,
             paths_excluded,
@@ -257,6 +273,7 @@ impl Settings {
                 |user| user.tuning.baseline.as_ref().map(|path| beside(user, path)),
                 |tree| tree.baseline.clone(),
             ),
+            baseline_is_found: false,
             confidence: confidence.unwrap_or(Setting::new(Confidence::Medium, Origin::Default)),
             rules: rule_files(detection, &sources),
             only: sources.tuned_list(&detection.only, |tuning| &tuning.only),
@@ -267,14 +284,13 @@ impl Settings {
             })
             .value,
             decode: on(given(detection.no_decode, detection.decode), |tuning| tuning.no_decode),
-            max_size: sources.tuned(selection.max_size, |tuning| tuning.max_size),
+            max_size,
+            restricts_files,
             skips: NamedSkips { binary: selection.no_binary, large: selection.max_size.is_some() },
             filter,
             binary: sources.tuned(binary, |tuning| tuning.binary).unwrap_or_default().value,
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },
-            one_file_system: sources
-                .trusted(one_file_system, |file| file.one_file_system)
-                .unwrap_or_default(),
+            one_file_system,
             threads: sources.trusted(run.threads, |file| file.threads),
             timeout: sources.trusted(run.timeout, |file| file.timeout),
             progress: !run.quiet && !no_progress.unwrap_or_default(),
@@ -319,6 +335,19 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
 /// keeps the later of the two.)
 fn given(flag: bool, opposite: bool) -> Option<bool> {
     (flag || opposite).then_some(flag)
+}
+
+/// Returns `true` if a filter leaves out entries that heist scans by default.
+fn leaves_out_entries(selection: &SelectionArguments, sources: &Sources<'_>) -> bool {
+    let flag =
+        |given, of: fn(&Tuning) -> Option<bool>| sources.tuned(given, of).unwrap_or_default().value;
+    let tree = sources.tree.map(|tree| &tree.tuning);
+    let user = sources.user.map(|user| &user.tuning);
+    let configured = tree.into_iter().chain(user).any(|tuning| !tuning.exclude.is_empty());
+    configured
+        || !selection.exclude.is_empty()
+        || flag(given(selection.gitignore, selection.no_gitignore), |tuning| tuning.gitignore)
+        || flag(given(selection.no_hidden, selection.hidden), |tuning| tuning.no_hidden)
 }
 
 fn filter(selection: &SelectionArguments, sources: &Sources<'_>) -> Result<Filter, CliError> {

@@ -6,7 +6,7 @@ use crate::error::reason;
 use crate::escape;
 use crate::messages::Messages;
 use crate::units::grouped;
-use heist_scan::suppress::{Baseline, GitleaksIgnore, IgnoreNote};
+use heist_scan::suppress::{Acceptance, Baseline, Date, GitleaksIgnore, IgnoreNote};
 use heist_scan::{Finding, read_small_file};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,11 @@ pub(crate) enum SuppressionReason {
 }
 
 /// Everything that suppresses findings.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Suppression {
     baseline: Option<Baseline>,
+    /// The day of the scan, which decides what has expired.
+    today: Date,
     /// The roots of the scan.
     roots: ScannedRoots,
     /// The `.gitleaksignore` files, each with the real path of its directory, which its paths are
@@ -50,7 +52,7 @@ impl Suppression {
     /// the current directory.
     pub(crate) fn read(paths: &[PathBuf], messages: &Messages, quiet: bool) -> Self {
         let roots = ScannedRoots::new(paths);
-        let mut suppression = Self::default();
+        let mut ignored_by = Vec::new();
         let mut seen = HashSet::new();
         let mut directories = vec![PathBuf::new()];
         // As the user gave them, so that the notes name the file as the user knows it.
@@ -75,15 +77,15 @@ impl Suppression {
                     if !quiet {
                         say_unused(&notes, &shown, messages);
                     }
-                    suppression.ignored.push((real, ignored));
+                    ignored_by.push((real, ignored));
                 }
                 Err(error) => {
                     messages.say(&format!("note: '{shown}' is not used: {}", reason(&error)));
                 }
             }
         }
-        suppression.roots = roots;
-        suppression
+        let (baseline, today, own) = (None, Date::today(), HashSet::new());
+        Self { baseline, today, roots, ignored: ignored_by, own }
     }
 
     /// Adds the secrets of a baseline.
@@ -119,12 +121,27 @@ impl Suppression {
         })
     }
 
+    fn acceptance(&self, finding: &Finding) -> Acceptance {
+        match &self.baseline {
+            Some(baseline) => baseline.acceptance(&finding.secret, self.today),
+            None => Acceptance::Unknown,
+        }
+    }
+
+    /// Returns the day until which the baseline accepted a finding, if that day is over.
+    pub(crate) fn accepted_until(&self, finding: &Finding) -> Option<Date> {
+        match self.acceptance(finding) {
+            Acceptance::Expired(until) => Some(until),
+            _ => None,
+        }
+    }
+
     /// Returns why a finding is not reported, or `None` if it is.
     pub(crate) fn check(&self, finding: &Finding) -> Option<SuppressionReason> {
         if finding.allowed {
             return Some(SuppressionReason::AllowedByComment);
         }
-        if self.baseline.as_ref().is_some_and(|baseline| baseline.contains(&finding.secret)) {
+        if self.acceptance(finding) == Acceptance::Accepted {
             return Some(SuppressionReason::InBaseline);
         }
         if self.is_ignored(finding) {

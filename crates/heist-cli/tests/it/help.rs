@@ -4,10 +4,14 @@
 use crate::support::scan::{ScanFixture, code, errors, plain, run, text};
 
 /// Every command that has a help text.
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: [&[&str]; 14] = [
     &[],
     &["scan"],
     &["baseline"],
+    &["baseline", "add"],
+    &["baseline", "remove"],
+    &["baseline", "list"],
+    &["baseline", "import"],
     &["rules"],
     &["rules", "list"],
     &["rules", "show"],
@@ -37,7 +41,7 @@ fn every_command_is_checked() {
         let lines = commands.take_while(|line| !line.is_empty());
         lines.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
     };
-    for parent in [&[][..], &["rules"]] {
+    for parent in [&[][..], &["baseline"], &["rules"]] {
         let names = listed(parent);
         assert!(names.len() > 2, "{names:?}");
         for name in names.iter().filter(|name| *name != "help") {
@@ -90,6 +94,7 @@ fn every_usage_error_has_a_help_line() {
         &["scan", "-", "-"],
         &["scan", "-j", "100000"],
         &["baseline", "--output", "-"],
+        &["baseline", "import", "bad.toml"],
         &["rules", "show", "no-such-rule"],
         &["rules", "test", "bad.toml"],
         &["du", "--files0-from", "empty"],

@@ -19,6 +19,7 @@ mod help;
 mod packaging;
 mod rules;
 mod scan_advice;
+mod scan_baseline;
 mod scan_behaviour;
 mod scan_end;
 mod scan_explain;

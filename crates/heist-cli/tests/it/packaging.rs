@@ -58,8 +58,8 @@ fn the_version_is_that_of_the_package() {
     assert_eq!(heist(&[]).status.code(), Some(2));
 }
 
-/// Options in the READMEs that belong to ncdu, head and GNU du.
-const OTHERS: [&str; 3] = ["-f", "-1", "-S"];
+/// Options in the READMEs that belong to ncdu, head, GNU du and gitleaks.
+const OTHERS: [&str; 4] = ["-f", "-1", "-S", "--redact"];
 
 #[test]
 fn the_readme_names_only_options_that_exist() {

@@ -64,7 +64,7 @@ fn a_baseline_is_updated() {
     assert!(text(&output).ends_with("0 added, 0 removed, 2 in total\n"), "{}", errors(&output));
     let printed = text(&baseline(&scene, &["--prune"]));
     assert!(
-        printed.contains("- a:1") && printed.ends_with("0 added, 1 removed, 1 in total\n"),
+        printed.contains("- tree/a:1  ") && printed.ends_with("0 added, 1 removed, 1 in total\n"),
         "{printed}"
     );
     fs::write(&path, "no baseline").expect("a file");
