@@ -2,6 +2,7 @@
 
 use crate::support::interruptible;
 use crate::support::scan::{ScanFixture, code, end, errors, json, lines, run, text, token};
+use proptest::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::process::Stdio;
@@ -245,4 +246,46 @@ fn an_incomplete_scan_can_have_its_own_exit_code() {
     let output = scene.scan(["clean"]);
     assert_eq!(code(&output), 2);
     assert!(errors(&output).contains("works only on the command line"), "{}", errors(&output));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_few_zero_bytes_do_not_hide_a_secret(
+        lines in prop::collection::vec("[ -~]{40,60}", 25..40),
+        line in any::<prop::sample::Index>(),
+        zeros in prop::collection::vec(any::<prop::sample::Index>(), 1..=8),
+    ) {
+        let secret = token("tok_", 1);
+        let at = line.index(lines.len());
+        let mut text = Vec::new();
+        for (number, line) in lines.iter().enumerate() {
+            if number == at {
+                text.extend(format!("x = {secret}\n").as_bytes());
+                continue;
+            }
+            // The other lines are where the zeros are.
+            let mut line = line.clone().into_bytes();
+            for (zero, place) in zeros.iter().enumerate() {
+                if zero % (lines.len() - 1) == number - usize::from(number > at) {
+                    line.insert(place.index(line.len()), 0);
+                }
+            }
+            line.push(b'\n');
+            text.extend(line);
+        }
+        prop_assert!(text.len() >= 1024 && text.contains(&0));
+        let scene = ScanFixture::new();
+        scene.file("text", &text);
+        let found = lines_of(&scene);
+        prop_assert_eq!(found, vec![at as u64 + 1]);
+    }
+}
+
+/// Returns the lines with findings.
+#[track_caller]
+fn lines_of(scene: &ScanFixture) -> Vec<u64> {
+    let found = lines(&scene.scan(["-f", "jsonl"]));
+    found.iter().map(|finding| finding["line"].as_u64().expect("a number")).collect()
 }

@@ -192,3 +192,24 @@ fn explain_sees_the_path_of_a_scan() {
         }
     }
 }
+
+#[test]
+fn a_marker_of_another_user_above_the_root_has_no_effect() {
+    let project = Project::new();
+    let above = project.scene.temp.path();
+    let root = above.join("test");
+    fs::create_dir(&root).expect("a directory");
+    fs::write(root.join("a.env"), format!("api_key = \"{}\"\n", token("", 7))).expect("a file");
+    let is_low = || {
+        let (found, _) = project.scan(above, &root);
+        found.first().expect("there is one").contains("\"low\"")
+    };
+    assert!(!is_low(), "the root is its own project");
+    let marker = above.join(".git");
+    fs::create_dir(&marker).expect("a directory");
+    assert!(is_low(), "the owner of the root has marked a project above it");
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&marker, Some(65534), None).expect("root may");
+        assert!(!is_low(), "anyone can put a marker into a shared directory");
+    }
+}
