@@ -64,6 +64,8 @@ pub(crate) enum CliError {
     BaselineKey(io::Error),
     /// A glob is not valid.
     Glob { setting: SettingName, source: FilterError },
+    /// This setting obeys ignore files of the tree, but nothing is to be taken from the tree.
+    UntrustedIgnoreFiles { setting: SettingName },
     /// There are more globs than a matcher can hold.
     TooManyGlobs(io::Error),
     /// `-` is given as a PATH more than once.
@@ -118,6 +120,7 @@ impl CliError {
             }
             Self::GitleaksReport { .. } => "give a file that `gitleaks --report-format json` wrote",
             Self::Glob { .. } => "write the GLOB like a line of a `.gitignore`",
+            Self::UntrustedIgnoreFiles { .. } => "remove one of the two; --exclude skips files",
             Self::TooManyGlobs(_) => "give fewer globs",
             Self::StdinTwice => "give `-` once",
             Self::StartScan(_) | Self::StartWalk(_) => "use fewer threads, with -j",
@@ -189,6 +192,10 @@ impl fmt::Display for CliError {
             Self::Glob { setting, source } => {
                 write!(f, "{setting}: {}", escape::visible(&source.to_string()))
             }
+            Self::UntrustedIgnoreFiles { setting } => write!(
+                f,
+                "{setting} obeys ignore files of the tree, but `untrusted` takes nothing from the tree"
+            ),
             Self::TooManyGlobs(source) => write!(f, "--exclude: {}", reason(source)),
             Self::StdinTwice => f.write_str("`-` is given twice, but stdin can be read only once"),
             Self::StartScan(error) => write!(f, "{}", escape::visible(&error.to_string())),
@@ -225,6 +232,7 @@ impl std::error::Error for CliError {
             | Self::RulesAsConfiguration { .. }
             | Self::NotInBaseline { .. }
             | Self::GitleaksReport { .. }
+            | Self::UntrustedIgnoreFiles { .. }
             | Self::NoRuleLeft
             | Self::StdinTwice => None,
         }

@@ -15,6 +15,9 @@ pub(crate) enum Exit {
     Incomplete,
     /// A scan found secrets.
     SecretsFound,
+    /// A scan reports no secrets, but the scanned tree hides something, and `--fail-on-hidden` is
+    /// given.
+    Hidden,
     /// A scan found nothing but could not read everything. Stderr names each case.
     NotAllScanned,
     /// A scan could not read everything, and `--exit-code-incomplete` sets this code for it.
@@ -30,7 +33,7 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::Incomplete | Self::SecretsFound => 1,
+            Self::Incomplete | Self::SecretsFound | Self::Hidden => 1,
             Self::Usage | Self::NotAllScanned => 2,
             Self::IncompleteScan(code) => code,
             // The convention of shells: 128 plus the number of SIGINT.

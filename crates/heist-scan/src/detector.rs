@@ -6,6 +6,7 @@
 use crate::chunk::Chunk;
 use crate::confidence::Confidence;
 use crate::encoding::Encoding;
+use crate::tree_rules::Standing;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -71,6 +72,8 @@ pub struct Match {
     pub confidence: Confidence,
     /// Why it has this confidence, for a person to read.
     pub reason: Cow<'static, str>,
+    /// Who wants it, and whether the scanned tree hides it.
+    pub standing: Standing,
 }
 
 impl Match {
@@ -95,6 +98,7 @@ impl Match {
             encoding: Encoding::Plain,
             confidence,
             reason: Cow::Borrowed(""),
+            standing: Standing::Chosen,
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::confidence::Confidence;
 use crate::encoding::Encoding;
 use crate::masked::{Fingerprint, Secret};
+use crate::tree_rules::Standing;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -46,6 +47,8 @@ pub struct Finding {
     pub reason: Cow<'static, str>,
     /// Whether a comment in the same line allows the secret.
     pub allowed: bool,
+    /// Who wants the finding, and whether the scanned tree hides it.
+    pub standing: Standing,
 }
 
 impl Finding {
@@ -80,6 +83,7 @@ impl Finding {
             confidence: Confidence::Medium,
             reason: Cow::Borrowed(""),
             allowed: false,
+            standing: Standing::Chosen,
         }
     }
 }

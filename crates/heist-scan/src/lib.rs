@@ -133,6 +133,7 @@ mod sink;
 mod small_file;
 mod source;
 pub mod suppress;
+mod tree_rules;
 mod window;
 
 pub use atomic_file::AtomicFile;
@@ -157,6 +158,7 @@ pub use secrets::{
 pub use sink::{ObjectOutcome, Sink};
 pub use small_file::{read_small_file, read_small_file_below};
 pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};
+pub use tree_rules::{HiddenBy, Standing, TreeRules};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -198,6 +198,12 @@ pub struct ScanReport {
     pub directories: u64,
     /// The number of directory entries that a filter excluded.
     pub filtered: u64,
+    /// Those of them that a [counted glob](heist_walk::Filter::exclude_counted) excluded.
+    pub filtered_by_counted_globs: u64,
+    /// Those of them that an ignore file excluded.
+    pub filtered_by_ignore_files: u64,
+    /// Those of them that were excluded because their names begin with a dot.
+    pub filtered_hidden: u64,
     /// The objects and directories that were not completely scanned, and why: the first 1,000 of
     /// them, sorted by path.
     pub incomplete: Vec<(PathBuf, Incomplete)>,

@@ -3,6 +3,7 @@
 //! Each worker counts in its own memory, and publishes its counts on a cache line of its own after
 //! each block of entries.
 
+use crate::filter::ExcludedBy;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +26,12 @@ pub struct Totals {
     /// Entries left out by the filter, or because they are on another file system and the walk
     /// stays on one.
     pub excluded: u64,
+    /// Those of them that a [counted glob](crate::Filter::exclude_counted) left out.
+    pub excluded_by_counted_globs: u64,
+    /// Those of them that an ignore file left out.
+    pub excluded_by_ignore_files: u64,
+    /// Those of them that were left out because their names begin with a dot.
+    pub excluded_hidden: u64,
 }
 
 impl Totals {
@@ -54,7 +61,17 @@ macro_rules! counts {
     };
 }
 
-counts!(directories, files, bytes, allocated, errors, excluded);
+counts!(
+    directories,
+    files,
+    bytes,
+    allocated,
+    errors,
+    excluded,
+    excluded_by_counted_globs,
+    excluded_by_ignore_files,
+    excluded_hidden,
+);
 
 /// The counters of a walk. Clones are handles to the same counters.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +110,18 @@ pub(crate) struct WorkerCounts {
 }
 
 impl WorkerCounts {
+    /// Counts an entry that was left out.
+    pub(crate) fn count_excluded(&mut self, by: ExcludedBy) {
+        let so_far = &mut self.so_far;
+        so_far.excluded += 1;
+        match by {
+            ExcludedBy::CountedGlob => so_far.excluded_by_counted_globs += 1,
+            ExcludedBy::IgnoreFile => so_far.excluded_by_ignore_files += 1,
+            ExcludedBy::Hidden => so_far.excluded_hidden += 1,
+            ExcludedBy::Other => {}
+        }
+    }
+
     /// Makes the counts visible in [`Progress`].
     pub(crate) fn publish(&self) {
         self.published.publish(&self.so_far);

@@ -64,7 +64,8 @@ impl Sink for SecretCollector {
         if let Some((fingerprint, _)) = self.baseline.find(&finding.secret) {
             self.still.lock().unwrap_or_else(PoisonError::into_inner).insert(fingerprint);
         }
-        if suppressed.is_some() || finding.confidence < self.confidence {
+        let is_hidden = finding.standing.is_hidden();
+        if is_hidden || suppressed.is_some() || finding.confidence < self.confidence {
             return;
         }
         let Finding { secret, rule, path, line, offset, .. } = finding;
@@ -143,9 +144,9 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan
         &files,
     )?;
     let file = arguments.file.path(&arguments.paths)?;
-    let detector = rules::detector(&settings, messages)?;
+    let detector = rules::detector(&settings, messages)?.detector;
     let baseline = load_or_create(&file)?;
-    let mut suppression = Suppression::read(&settings.paths, messages, settings.quiet);
+    let mut suppression = Suppression::read(&settings, messages);
     suppression.add_own(&file);
     let secrets = SecretCollector {
         suppression,

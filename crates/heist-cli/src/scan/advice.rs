@@ -88,6 +88,8 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         sorted: _,
         no_sorted: _,
         exit_code_incomplete: _,
+        fail_on_hidden: _,
+        no_fail_on_hidden: _,
         detection,
         selection,
         run,
@@ -100,6 +102,8 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         timeout: _,
         config,
         no_config,
+        untrusted,
+        no_untrusted,
         color: _,
         no_progress: _,
         progress: _,
@@ -109,7 +113,11 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         trace: _,
     } = run;
     line.options("--config", config);
-    line.flags([(*no_config, "--no-config")]);
+    line.flags([
+        (*no_config, "--no-config"),
+        (*untrusted, "--untrusted"),
+        (*no_untrusted, "--no-untrusted"),
+    ]);
     let starts_with_dash = |path: &Path| path.as_os_str().as_encoded_bytes().starts_with(b"-");
     if paths.iter().any(|path| starts_with_dash(path) && !is_stdin(path)) {
         line.word(OsStr::new("--"));

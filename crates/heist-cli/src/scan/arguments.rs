@@ -41,12 +41,14 @@ Configuration:
 
 Trust:
   heist does not trust the scanned tree. The tree's heist.toml may change what is searched for and
-  left out, and nothing else. A heist.toml above the tree counts only if it and its directory are
-  yours or root's and no one else can write to them.
+  left out, and nothing else, and every report counts what the tree hides. A heist.toml above the
+  tree counts only if it and its directory are yours or root's and no one else can write to them.
+  --untrusted takes nothing from the tree; --fail-on-hidden exits with 1 if the tree hides anything.
 
 Exit codes:
   0    no secrets were found, and everything was scanned
-  1    secrets were found, even if not everything was scanned
+  1    secrets were found, even if not everything was scanned; or, with --fail-on-hidden, the
+       scanned tree hides something
   2    the options cannot be used, or no secrets were found but not everything was scanned
   N    not everything was scanned: --exit-code-incomplete N replaces 1 and 2 in this case
   130  Ctrl-C ended the scan; the findings so far were printed
@@ -122,6 +124,11 @@ pub(crate) struct ScanArguments {
     /// Without this option, the code is 1 if secrets were found, and otherwise 2.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=125))]
     pub(crate) exit_code_incomplete: Option<u8>,
+    /// Exit with 1 if the scanned tree hides anything, even if no secrets are reported
+    #[arg(long, overrides_with = "no_fail_on_hidden")]
+    pub(crate) fail_on_hidden: bool,
+    #[arg(long, hide = true)]
+    pub(crate) no_fail_on_hidden: bool,
 
     #[command(flatten)]
     pub(crate) detection: DetectionArguments,
@@ -242,6 +249,14 @@ pub(crate) struct RunArguments {
     /// Do not use a configuration file, neither yours nor the tree's
     #[arg(long)]
     pub(crate) no_config: bool,
+
+    /// Take nothing from the scanned tree: no heist.toml, no .gitleaksignore, no allow comments
+    ///
+    /// Your own configuration still applies. Without this option, heist counts what the tree hides.
+    #[arg(long, overrides_with = "no_untrusted")]
+    pub(crate) untrusted: bool,
+    #[arg(long, hide = true)]
+    pub(crate) no_untrusted: bool,
 
     /// When to use colours; NO_COLOR and CLICOLOR_FORCE also apply [default: auto]
     #[arg(long, value_enum, value_name = "WHEN")]

@@ -8,6 +8,7 @@
 //! themselves stay in memory only with `--show-secrets`.
 
 use super::format::jsonl;
+use super::hidden::{Hidden, HiddenFindings, HidingRules};
 use super::masker::Masker;
 use super::output::ReportOutput;
 use super::report_buffer::ReportBuffer;
@@ -23,10 +24,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a [`Collector`] reports, and how.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CollectorOptions {
     /// The lowest confidence to report.
     pub(crate) confidence: Confidence,
+    /// What of the scanned tree may hide findings.
+    pub(crate) hiding: HidingRules,
     /// Whether secrets are shown without masking.
     pub(crate) show_secrets: bool,
     /// Whether an excerpt may contain secrets that the chosen rules do not search for, so that they
@@ -55,6 +58,7 @@ struct CollectorState {
     unreported: Unreported,
     /// The findings that were streamed.
     streamed: Listed,
+    hidden: HiddenFindings,
     /// The number of reported findings.
     reported: u64,
 }
@@ -73,6 +77,8 @@ pub(crate) struct Collected {
     pub(crate) unreported: Unreported,
     /// The findings that the report lists.
     pub(crate) listed: Listed,
+    /// The findings that the scanned tree hides.
+    pub(crate) hidden: Hidden,
     pub(crate) reported: u64,
     /// The findings to report, sorted. Empty if they were streamed.
     pub(crate) findings: Vec<ReportedFinding>,
@@ -96,6 +102,7 @@ impl Collector {
         let state = Mutex::new(CollectorState {
             target,
             unreported: Unreported::default(),
+            hidden: HiddenFindings::new(options.hiding.clone()),
             streamed: Listed::default(),
             reported: 0,
         });
@@ -160,8 +167,9 @@ impl Collector {
         };
         let mut listed = state.streamed;
         findings.iter().for_each(|finding| listed.add(finding.confidence));
+        let hidden = std::mem::take(&mut state.hidden).into_hidden();
         let CollectorState { unreported, reported, .. } = *state;
-        Collected { unreported, listed, reported, findings, streamed }
+        Collected { unreported, hidden, listed, reported, findings, streamed }
     }
 }
 
@@ -170,9 +178,13 @@ impl Sink for Collector {
         // Suppression comes first: `--confidence low` would not show a suppressed finding, so it
         // must not be counted as below the confidence.
         let suppressed = self.suppression.check(&finding);
-        if suppressed.is_some() || finding.confidence < self.options.confidence {
-            let unreported = &mut self.state().unreported;
+        let is_hidden = finding.standing.is_hidden();
+        if is_hidden || suppressed.is_some() || finding.confidence < self.options.confidence {
+            let mut state = self.state();
+            state.hidden.add(&finding, suppressed, &self.suppression);
+            let unreported = &mut state.unreported;
             match suppressed {
+                _ if is_hidden => {}
                 None => unreported.below_confidence += 1,
                 Some(SuppressionReason::AllowedByComment) => unreported.allowed += 1,
                 Some(SuppressionReason::InBaseline) => unreported.in_baseline += 1,

@@ -77,6 +77,8 @@ pub(crate) struct Privileged {
     pub(crate) color: Option<ColorChoice>,
     pub(crate) no_progress: Option<bool>,
     pub(crate) stats: Option<bool>,
+    pub(crate) untrusted: Option<bool>,
+    pub(crate) fail_on_hidden: Option<bool>,
     /// The keys of these settings in the file.
     pub(crate) keys: Vec<String>,
 }
@@ -136,6 +138,8 @@ impl Configuration {
             "one-file-system" => (&mut privileged.one_file_system, false),
             "progress" => (&mut privileged.no_progress, true),
             "stats" => (&mut privileged.stats, false),
+            "untrusted" => (&mut privileged.untrusted, false),
+            "fail-on-hidden" => (&mut privileged.fail_on_hidden, false),
             _ => return None,
         };
         Some((flag, says_no == is_no))
@@ -217,8 +221,16 @@ impl Privileged {
     /// Returns `true` if a key sets one of these.
     fn has(&self, key: &str) -> bool {
         let name = key.strip_prefix("no-").unwrap_or(key);
-        matches!(name, "sorted" | "follow" | "one-file-system" | "progress" | "stats")
-            || matches!(key, "format" | "threads" | "timeout" | "color")
+        matches!(
+            name,
+            "sorted"
+                | "follow"
+                | "one-file-system"
+                | "progress"
+                | "stats"
+                | "untrusted"
+                | "fail-on-hidden"
+        ) || matches!(key, "format" | "threads" | "timeout" | "color")
     }
 }
 

@@ -1,15 +1,15 @@
 //! [`ConfigurationFiles`]: which configuration files a scan uses.
 //!
 //! The user's file is what `--config` names, else `heist/heist.toml` in the user's configuration
-//! directory. The tree's file is the nearest `heist.toml` in the first PATH or above it, else in the
-//! current directory or above it. It is not trusted: it may tune the scan and nothing else, because
-//! whoever wrote the tree wrote the file, too.
+//! directory. The tree's file is the nearest `heist.toml` in the first PATH or above it, else in
+//! the current directory or above it. It is not trusted: it may tune the scan and nothing else,
+//! because it comes from the authors of the tree.
 //!
-//! Invariant: a file outside of the scanned roots counts only if nobody except the user and root
-//! can have put it there: it and its directory belong to one of them, and neither a group nor others
-//! may write to either. A file in a directory such as `/tmp` therefore never counts, not even one of
-//! the user's: with links and renames, others could put it there. Not guaranteed: that root or the
-//! user wrote the file on purpose.
+//! Invariant: a file outside of the scanned roots counts only if no one except the user and root
+//! can have put it there: it and its directory belong to one of them, and neither a group nor
+//! others may write to either. A file in a directory such as `/tmp` therefore never counts, not
+//! even one of the user's: with links and renames, others could put it there. Not guaranteed: that
+//! root or the user wrote the file on purpose.
 
 use super::configuration::{Configuration, Tuning, parse_toml, rule_table};
 use super::configuration_error::ConfigurationError;
@@ -60,15 +60,17 @@ impl ConfigurationFiles {
         Ok(Self { user, ..Self::default() })
     }
 
-    /// Finds the user's file and, if `with_tree`, that of the tree at these paths.
+    /// Finds the user's file and, unless the command line or that file says `untrusted`, that of
+    /// the tree at these paths. `untrusted` is what the command line says.
     ///
     /// # Errors
     /// A file cannot be read or is not valid.
-    pub(crate) fn find(paths: &[PathBuf], with_tree: bool) -> Result<Self, CliError> {
+    pub(crate) fn find(paths: &[PathBuf], untrusted: Option<bool>) -> Result<Self, CliError> {
         let mut files = Self::default();
         let roots = Roots::new(paths);
         files.find_user(&roots)?;
-        if with_tree {
+        let of_user = || files.user.as_ref()?.privileged.untrusted;
+        if !untrusted.or_else(of_user).unwrap_or_default() {
             files.find_tree(paths, &roots)?;
         }
         Ok(files)

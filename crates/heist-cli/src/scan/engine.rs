@@ -1,7 +1,8 @@
 //! Runs a scan with the library, and turns the library's report into a [`Summary`].
 
-use super::hidden::{Hidden, HiddenBy, HiddenWhat};
+use super::hidden::{Hidden, HidingSetting};
 use super::named::NamedPaths;
+use super::origin::Setting;
 use super::settings::{Settings, is_stdin};
 use super::stdin::Stdin;
 use super::summary::{EndedEarly, Gap, Listed, Skipped, Summary, Unreported};
@@ -157,7 +158,7 @@ pub(crate) fn summary(
         confidence: settings.confidence.value,
         listed,
         unreported,
-        hidden: Hidden::of_unreported(&unreported),
+        hidden: Hidden::default(),
         skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
         gaps: scanned.missed.clone(),
         gaps_more: 0,
@@ -167,15 +168,6 @@ pub(crate) fn summary(
         failed_rules: scanned.failed_rules.clone(),
         configurations: settings.configurations.clone(),
     };
-    if settings.baseline_is_found && unreported.in_baseline > 0 {
-        summary.hidden.push(Hidden {
-            by: HiddenBy::Baseline,
-            file: settings.baseline.as_ref().map(|file| file.value.path().to_owned()),
-            setting: None,
-            what: HiddenWhat::Findings,
-            count: Some(unreported.in_baseline),
-        });
-    }
     for report in &scanned.reports {
         let outcomes = &report.outcomes;
         summary.files +=
@@ -198,11 +190,31 @@ pub(crate) fn summary(
             _ => {}
         }
     }
+    summary.hidden = hidden_paths(scanned, settings);
     summary.gaps.sort_by(|first, second| {
         let bytes = |gap: &Gap| gap.path.as_os_str().as_encoded_bytes().to_vec();
         bytes(first).cmp(&bytes(second))
     });
     summary
+}
+
+/// Counts the paths and files that the scanned tree keeps heist from reading.
+fn hidden_paths(scanned: &Scanned, settings: &Settings) -> Hidden {
+    let mut hidden = Hidden::default();
+    let Some(file) = settings.tree_file() else { return hidden };
+    let sum = |of: fn(&ScanReport) -> u64| scanned.reports.iter().map(of).sum::<u64>();
+    let excluded = sum(|report| report.filtered_by_counted_globs);
+    hidden.add(HidingSetting::Exclude, file, settings.paths_excluded_by_tree + excluded);
+    if settings.gitignore.is_of_tree() {
+        hidden.add(HidingSetting::Gitignore, file, sum(|report| report.filtered_by_ignore_files));
+    }
+    if settings.no_hidden.is_of_tree() {
+        hidden.add(HidingSetting::NoHidden, file, sum(|report| report.filtered_hidden));
+    }
+    if settings.max_size.as_ref().is_some_and(Setting::is_of_tree) {
+        hidden.add(HidingSetting::MaxSize, file, sum(|report| report.outcomes.too_large));
+    }
+    hidden
 }
 
 /// Describes a path that was not scanned completely, or whose findings are not all listed.

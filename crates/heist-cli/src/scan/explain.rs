@@ -18,8 +18,9 @@ use crate::exit::Exit;
 use crate::messages::Messages;
 use crate::stdout;
 use heist_scan::{
-    Chunk, Confidence, Detector, Explanation, Finding, Match, Overlap, ReaderSource, RuleIndex,
-    RuleInfo, Scan, Scratch, SecretDetector, Sink, StepOutcome, Verdict, read_small_file,
+    Chunk, Confidence, Detector, Explanation, Finding, HiddenBy, Match, Overlap, ReaderSource,
+    RuleIndex, RuleInfo, Scan, Scratch, SecretDetector, Sink, Standing, StepOutcome, Verdict,
+    read_small_file,
 };
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
@@ -151,12 +152,11 @@ pub(super) fn run(
         LineOfFile::parse(place).ok_or_else(|| ExplainError::NotALine(place.to_owned()))?;
     let (settings, _) = settings::of_scan(arguments, messages)?;
     let path = ScannedRoots::new(&settings.paths).in_project_of(&file);
-    let detector = Arc::new(AtPath { detector: rules::detector(&settings, messages)?, path });
+    let detector =
+        Arc::new(AtPath { detector: rules::detector(&settings, messages)?.detector, path });
     let baseline = settings.baseline.as_ref().map(|file| file.value.load_baseline()).transpose()?;
-    let mut suppression =
-        Suppression::read(&settings.paths, messages, settings.quiet).with_baseline(baseline);
-    let own_baseline = settings.baseline.iter().filter(|_| !settings.baseline_is_found);
-    own_baseline.for_each(|file| suppression.add_own(file.value.path()));
+    let mut suppression = Suppression::read(&settings, messages).with_baseline(baseline);
+    settings.add_baseline_to(&mut suppression);
 
     let object = read_small_file(&file, FILE_BYTES_MAX)
         .map_err(|source| ExplainError::Read { path: file.clone(), source })?;
@@ -283,8 +283,8 @@ impl Report<'_> {
         }
         let is_reported = match &explanation.verdict {
             Verdict::Rejected { .. } => false,
-            Verdict::Reported { confidence, reason, .. } => {
-                self.add_later_steps(explanation, *confidence, reason, text)
+            Verdict::Reported { confidence, reason, standing, .. } => {
+                self.add_later_steps(explanation, (*confidence, *standing), reason, text)
             }
         };
         let result = if is_reported { "reported" } else { "not reported" };
@@ -295,14 +295,17 @@ impl Report<'_> {
     fn add_later_steps(
         &self,
         explanation: &Explanation,
-        confidence: Confidence,
+        (confidence, standing): (Confidence, Standing),
         reason: &str,
         text: &mut String,
     ) -> bool {
         add_step("verdict", confidence.as_str(), reason, text);
         let id = self.detector.rule(explanation.rule).id;
-        let is_own =
-            |finding: &&Finding| *finding.rule == *id && finding.offset == explanation.secret;
+        let is_own = |finding: &&Finding| {
+            *finding.rule == *id
+                && finding.offset == explanation.secret
+                && finding.standing == standing
+        };
         let Some(finding) = self.findings.iter().find(is_own) else {
             let overlaps = |finding: &&Finding| {
                 finding.offset.start < explanation.secret.end
@@ -317,6 +320,15 @@ impl Report<'_> {
         };
         add_step("overlap", "passed", "no stronger finding covers it", text);
 
+        if let Standing::Hidden(by) = standing {
+            let detail = match by {
+                HiddenBy::RuleOff => "the scanned tree switches the rule off",
+                HiddenBy::NoDecode => "the scanned tree switches the search in decoded text off",
+                _ => "an allowlist of the scanned tree names it",
+            };
+            add_step("tree", "failed", detail, text);
+            return false;
+        }
         let least = self.settings.confidence.value;
         let is_sure = confidence >= least;
         let detail = format!("{confidence}, and --confidence is {least}");

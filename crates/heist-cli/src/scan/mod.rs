@@ -10,6 +10,7 @@
 //! | `found_baseline` | the baseline that a scan uses by itself |
 //! | `rules` | the detector that the settings ask for |
 //! | `rule_files` | merges several rule files |
+//! | `hidden` | what the scanned tree hides, and by what |
 //! | `suppression` | which findings are not reported, and why |
 //! | `places` | the paths of findings, independent of how the user spelled the PATHs |
 //! | `collector` | receives findings, then buffers or writes them |

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Who set something.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Nobody did, so it has its default.
+    /// No source did, so it has its default.
     #[default]
     Default,
     /// An option of the command line.
@@ -45,6 +45,11 @@ impl<T> Setting<T> {
             Origin::Tree(path) => Some(path),
             Origin::Default | Origin::CommandLine | Origin::UserFile(_) => None,
         }
+    }
+
+    /// Returns `true` if the scanned tree set this.
+    pub(crate) fn is_of_tree(&self) -> bool {
+        self.tree_file().is_some()
     }
 
     pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> Setting<U> {

@@ -2,7 +2,7 @@
 //!
 //! Secrets are masked when it is created, so code that prints it cannot reveal them.
 
-use heist_scan::{Confidence, Encoding, Finding, Fingerprint};
+use heist_scan::{Confidence, Encoding, Finding, Fingerprint, Standing};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -30,6 +30,8 @@ pub(crate) struct ReportedFinding {
     pub(crate) encoding: Encoding,
     pub(crate) confidence: Confidence,
     pub(crate) reason: Cow<'static, str>,
+    /// Whether the scanned tree wrote the rule, and so its texts.
+    pub(crate) is_by_tree: bool,
 }
 
 impl ReportedFinding {
@@ -59,6 +61,7 @@ impl ReportedFinding {
             encoding: finding.encoding,
             confidence: finding.confidence,
             reason: finding.reason,
+            is_by_tree: finding.standing == Standing::Added,
         }
     }
 
@@ -154,6 +157,7 @@ pub(super) mod tests {
             encoding: Encoding::Plain,
             confidence,
             reason: "it says so".into(),
+            is_by_tree: false,
         }
     }
 

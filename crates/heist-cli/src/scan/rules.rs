@@ -1,5 +1,6 @@
 //! Loads rules and builds the detector that the settings ask for.
 
+use super::hidden::HidingSetting;
 use super::origin::{NamedFile, Setting, SettingName};
 use super::rule_files::MergedRules;
 use super::settings::Settings;
@@ -7,8 +8,8 @@ use crate::error::CliError;
 use crate::escape;
 use crate::messages::Messages;
 use heist_scan::rules::{Loaded, RuleError, RuleSet};
-use heist_scan::{DetectorOptions, SecretDetector};
-use std::collections::HashSet;
+use heist_scan::{DetectorOptions, Rule, SecretDetector, TreeRules};
+use std::collections::{HashMap, HashSet};
 
 /// Loads the rules of these files, or the built-in rules if there are none, and prints notes about
 /// the files.
@@ -44,34 +45,110 @@ pub(crate) fn load_file(
     Ok(loaded)
 }
 
-/// Builds the detector that the settings ask for.
+/// A detector, and what the scanned tree switches off in it.
+#[derive(Debug)]
+pub(crate) struct Detection {
+    pub(crate) detector: SecretDetector,
+    /// The rules that the tree switches off, and what does so.
+    pub(crate) off: HashMap<String, HidingSetting>,
+}
+
+/// The rules that the user chose, and what the tree changes about them.
+#[derive(Default)]
+struct Selection {
+    chosen: RuleSet,
+    tree: TreeRules,
+    off: HashMap<String, HidingSetting>,
+}
+
+/// Builds the detector that the settings ask for. What the tree switches off is searched for all
+/// the same, so that heist can count what the tree hides.
 ///
 /// # Errors
 /// A rule file is not valid, a rule id is unknown, or no rule is left.
-pub(crate) fn detector(
-    settings: &Settings,
-    messages: &Messages,
-) -> Result<SecretDetector, CliError> {
-    let mut rules = load(&settings.rules.value, messages, settings.quiet)?;
-    let Settings { only, except, .. } = settings;
+pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Detection, CliError> {
+    let Settings { rules: files, only, except, generic, decode, .. } = settings;
+    let loaded = load(&files.value, messages, settings.quiet)?;
+    let mut selection = match files.is_of_tree() {
+        true => Selection::of_tree(RuleSet::builtin(), loaded),
+        false => Selection { chosen: loaded, ..Selection::default() },
+    };
+    let all = selection.all();
     let by = |key, setting: &Setting<_>, source: RuleError| CliError::RuleSelection {
         setting: SettingName { origin: setting.origin.clone(), key },
         source: Box::new(source),
     };
     // Check both against all rules: an id is not unknown only because the other option excludes it.
-    let left = rules.clone().except(&except.value);
-    let left = left.map_err(|error| by("except", except, error))?;
-    let left: HashSet<&str> = left.rules.iter().map(|rule| &*rule.id).collect();
+    let left = all.clone().except(&except.value);
+    let left = ids(left.map_err(|error| by("except", except, error))?);
     if !only.value.is_empty() {
-        rules = rules.only(&only.value).map_err(|error| by("only", only, error))?;
+        let left = all.only(&only.value).map_err(|error| by("only", only, error))?;
+        selection.keep(&ids(left), only.is_of_tree().then_some(HidingSetting::Only));
     }
-    rules.rules.retain(|rule| left.contains(&*rule.id));
-    if rules.rules.is_empty() {
+    selection.keep(&left, except.is_of_tree().then_some(HidingSetting::Except));
+    if generic.is_of_tree() && !generic.value {
+        let all = selection.all().rules.into_iter();
+        let left = all.filter(|rule| !rule.generic).map(|rule| rule.id).collect();
+        selection.keep(&left, Some(HidingSetting::NoGeneric));
+    }
+    let Selection { chosen, mut tree, off } = selection;
+    if chosen.rules.is_empty() && tree.added.is_empty() {
         return Err(CliError::NoRuleLeft);
     }
+    tree.off = off.keys().cloned().collect();
+    tree.no_decode = decode.is_of_tree() && !decode.value;
     let options = DetectorOptions::default()
         .noise_filter(settings.noise_filter)
-        .decode(settings.decode.value)
-        .generic(settings.generic.value);
-    Ok(SecretDetector::new(rules, options))
+        .decode(decode.value || tree.no_decode)
+        .generic(generic.value || generic.is_of_tree());
+    Ok(Detection { detector: SecretDetector::with_tree_rules(chosen, tree, options), off })
+}
+
+impl Selection {
+    /// The `loaded` rules of the tree replace the chosen ones, as in gitleaks.
+    fn of_tree(chosen: RuleSet, loaded: RuleSet) -> Self {
+        let mut tree = TreeRules::default();
+        let RuleSet { rules, allowlists, .. } = loaded;
+        tree.allowlists =
+            allowlists.into_iter().filter(|list| !chosen.allowlists.contains(list)).collect();
+        let by_id: HashMap<&str, &Rule> =
+            chosen.rules.iter().map(|rule| (&*rule.id, rule)).collect();
+        let (same, mut added): (Vec<Rule>, Vec<Rule>) =
+            rules.into_iter().partition(|rule| by_id.get(&*rule.id) == Some(&rule));
+        for rule in &mut added {
+            rule.allowlists.extend(tree.allowlists.iter().cloned());
+        }
+        tree.added = added;
+        let same: HashSet<String> = same.into_iter().map(|rule| rule.id).collect();
+        let off = chosen.rules.iter().filter(|rule| !same.contains(&rule.id));
+        let off = off.map(|rule| (rule.id.clone(), HidingSetting::Rules)).collect();
+        Self { chosen, tree, off }
+    }
+
+    /// Returns all rules, those of the tree last.
+    fn all(&self) -> RuleSet {
+        let rules = self.chosen.rules.iter().chain(&self.tree.added).cloned().collect();
+        let mut all = RuleSet::default();
+        all.rules = rules;
+        all
+    }
+
+    /// Keeps only the rules with these ids. If a setting of the tree chose them, the other rules
+    /// are only switched off.
+    fn keep(&mut self, ids: &HashSet<String>, of_tree: Option<HidingSetting>) {
+        self.tree.added.retain(|rule| ids.contains(&rule.id));
+        match of_tree {
+            None => self.chosen.rules.retain(|rule| ids.contains(&rule.id)),
+            Some(setting) => {
+                let others = self.chosen.rules.iter().filter(|rule| !ids.contains(&rule.id));
+                for rule in others {
+                    self.off.entry(rule.id.clone()).or_insert(setting);
+                }
+            }
+        }
+    }
+}
+
+fn ids(rules: RuleSet) -> HashSet<String> {
+    rules.rules.into_iter().map(|rule| rule.id).collect()
 }

@@ -7,7 +7,7 @@ use super::explain;
 use super::format::{self, Report, TextStyle, jsonl};
 use super::output::ReportOutput;
 use super::overwrite::{looks_like_report, looks_like_trace, refuse_own_file, refuse_scanned_file};
-use super::rules;
+use super::rules::{self, Detection};
 use super::settings::{self, Presentation, Settings};
 use super::stats;
 use super::stream::{Flusher, Stream};
@@ -20,7 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::messages::Messages;
 use crate::terminal;
 use crate::units::grouped;
-use heist_scan::{SecretDetector, Sink};
+use heist_scan::Sink;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
 struct ScanPlan {
     settings: Settings,
     presentation: Presentation,
-    detector: SecretDetector,
+    detection: Detection,
     suppression: Suppression,
     output: ReportOutput,
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
     if let Some(place) = &arguments.explain {
         return explain::run(arguments, place, messages);
     }
-    let ScanPlan { settings, presentation, detector, suppression, output } =
+    let ScanPlan { settings, presentation, detection, suppression, output } =
         plan(arguments, messages)?;
     let interrupt = Interrupt::listen(messages);
     interrupt.remove_unfinished(output.unfinished());
@@ -54,8 +54,10 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         true => (Some(Stream::new(output, messages)), None),
         false => (None, Some(output)),
     };
+    let Detection { detector, off } = detection;
     let options = CollectorOptions {
         confidence: settings.confidence.value,
+        hiding: settings.hiding(off),
         show_secrets: presentation.show_secrets,
         masks_excerpts: settings.restricts_rules(),
         strips_dot: !settings.paths_were_given,
@@ -69,7 +71,8 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
     let counts = (collected.listed, collected.unreported);
-    let summary = engine::summary(&scanned, &settings, counts, write_failed);
+    let mut summary = engine::summary(&scanned, &settings, counts, write_failed);
+    summary.hidden.entries.splice(0..0, std::mem::take(&mut collected.hidden.entries));
     engine::say_gaps(&summary, messages);
     let own = summary.unreported.in_own_files;
     if own > 0 && !settings.quiet {
@@ -78,8 +81,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
             "note: {findings} in the output, trace or baseline of this run not reported"
         ));
     }
-    let incomplete = presentation.exit_code_incomplete;
-    let exit = exit_of(&summary, collected.reported, incomplete);
+    let exit = exit_of(&summary, collected.reported, &presentation);
     let written = match (collected.streamed.take(), output) {
         (Some(streamed), _) => streamed.and_then(|mut output| {
             jsonl::write_end(&summary, exit, &mut output)?;
@@ -97,8 +99,10 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit,
         Err(error) => {
             messages.say_error(&write_error(presentation.output.as_deref(), error));
-            match (exit, incomplete) {
-                (Exit::Success | Exit::SecretsFound, Some(code)) => Exit::IncompleteScan(code),
+            match (exit, presentation.exit_code_incomplete) {
+                (Exit::Success | Exit::SecretsFound | Exit::Hidden, Some(code)) => {
+                    Exit::IncompleteScan(code)
+                }
                 (Exit::Success, None) => Exit::NotAllScanned,
                 (exit, _) => exit,
             }
@@ -115,7 +119,7 @@ fn write_error(output: Option<&Path>, source: io::Error) -> CliError {
 
 fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliError> {
     let (settings, presentation) = settings::of_scan(arguments, messages)?;
-    let detector = rules::detector(&settings, messages)?;
+    let detection = rules::detector(&settings, messages)?;
     let baseline = settings.baseline.as_ref().map(|file| file.value.load_baseline()).transpose()?;
     let baseline_path = settings.baseline.as_ref().map(|file| file.value.path());
     let (output_path, trace) = (presentation.output.as_deref(), settings.trace.as_deref());
@@ -131,10 +135,7 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
     refuse_scanned_file("--output", output_path, &settings.paths, looks_like_report)?;
     refuse_scanned_file("--trace", trace, &settings.paths, looks_like_trace)?;
     let output = ReportOutput::open(output_path, presentation.show_secrets)?;
-    let mut suppression =
-        Suppression::read(&settings.paths, messages, settings.quiet).with_baseline(baseline);
-    // A baseline that the tree brings is scanned like every other file of the tree.
-    let own_baseline = baseline_path.filter(|_| !settings.baseline_is_found);
+    let mut suppression = Suppression::read(&settings, messages).with_baseline(baseline);
     if let Some(found) = baseline_path.filter(|_| settings.baseline_is_found)
         && !settings.quiet
     {
@@ -143,9 +144,10 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
             "note: the secrets in '{found}' are not reported (--no-baseline reports them)"
         ));
     }
-    let own = [own_baseline, output_path, trace, output.unfinished()];
+    let own = [output_path, trace, output.unfinished()];
     own.into_iter().flatten().for_each(|path| suppression.add_own(path));
-    Ok(ScanPlan { settings, presentation, detector, suppression, output })
+    settings.add_baseline_to(&mut suppression);
+    Ok(ScanPlan { settings, presentation, detection, suppression, output })
 }
 
 fn write(
@@ -172,14 +174,16 @@ fn write(
     output.commit()
 }
 
-/// Returns the exit code. `incomplete` is the value of `--exit-code-incomplete`.
-fn exit_of(summary: &Summary, reported: u64, incomplete: Option<u8>) -> Exit {
+fn exit_of(summary: &Summary, reported: u64, presentation: &Presentation) -> Exit {
+    let Presentation { exit_code_incomplete, fail_on_hidden, .. } = *presentation;
     if summary.ended == Some(EndedEarly::Interrupted) {
         Exit::Interrupted
-    } else if let Some(code) = incomplete.filter(|_| !summary.is_complete()) {
+    } else if let Some(code) = exit_code_incomplete.filter(|_| !summary.is_complete()) {
         Exit::IncompleteScan(code)
     } else if reported > 0 {
         Exit::SecretsFound
+    } else if fail_on_hidden && !summary.hidden.entries.is_empty() {
+        Exit::Hidden
     } else if summary.is_complete() {
         Exit::Success
     } else {

@@ -11,12 +11,15 @@ use super::arguments::{
 use super::configuration::{Configuration, Privileged, Tuning};
 use super::configuration_files::{ConfigurationFiles, TreeConfiguration};
 use super::found_baseline;
+use super::hidden::{HidingRules, HidingSetting};
 use super::origin::{NamedFile, Origin, Setting, SettingName};
+use super::suppression::Suppression;
 use crate::color::ColorChoice;
 use crate::error::CliError;
 use crate::messages::Messages;
 use heist_scan::Confidence;
 use heist_walk::{Filter, Symlinks};
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) paths: Vec<PathBuf>,
     /// The number of PATHs that the filter excludes.
     pub(crate) paths_excluded: u64,
+    /// The number of those that only the scanned tree excludes.
+    pub(crate) paths_excluded_by_tree: u64,
     /// Whether the user gave any PATH; otherwise `paths` is the current directory.
     pub(crate) paths_were_given: bool,
     /// The configuration files in use: the user's, then the tree's.
@@ -60,6 +65,10 @@ pub(crate) struct Settings {
     /// Whether any setting leaves out files that heist scans by default.
     pub(crate) restricts_files: bool,
     pub(crate) filter: Filter,
+    pub(crate) gitignore: Setting<bool>,
+    pub(crate) no_hidden: Setting<bool>,
+    /// Whether to take nothing from the scanned tree.
+    pub(crate) untrusted: bool,
     pub(crate) binary: bool,
     pub(crate) symlinks: Symlinks,
     pub(crate) one_file_system: bool,
@@ -92,6 +101,8 @@ pub(crate) struct Presentation {
     pub(crate) exit_code_incomplete: Option<u8>,
     pub(crate) color: ColorChoice,
     pub(crate) advice: Advice,
+    /// Whether the exit code is 1 if the scanned tree hides anything.
+    pub(crate) fail_on_hidden: bool,
 }
 
 /// Combines the command line of `heist scan` with the configuration files.
@@ -112,7 +123,7 @@ pub(crate) fn of_scan(
     )?;
     if arguments.no_baseline {
         settings.baseline = None;
-    } else if settings.baseline.is_none() && !arguments.run.no_config {
+    } else if settings.baseline.is_none() && !arguments.run.no_config && !settings.untrusted {
         settings.baseline = found_baseline::find(&arguments.paths);
         settings.baseline_is_found = settings.baseline.is_some();
     }
@@ -127,6 +138,11 @@ pub(crate) fn of_scan(
         exit_code_incomplete: arguments.exit_code_incomplete,
         color: sources.trusted(arguments.run.color, |file| file.color).unwrap_or_default(),
         advice: Advice::new(arguments, baseline),
+        fail_on_hidden: sources
+            .trusted(given(arguments.fail_on_hidden, arguments.no_fail_on_hidden), |file| {
+                file.fail_on_hidden
+            })
+            .unwrap_or_default(),
     };
     Ok((settings, presentation))
 }
@@ -143,7 +159,7 @@ pub(crate) fn configuration_files(
     let files = match &run.config {
         _ if run.no_config => ConfigurationFiles::default(),
         Some(file) => ConfigurationFiles::named(file)?,
-        None => ConfigurationFiles::find(paths, true)?,
+        None => ConfigurationFiles::find(paths, given(run.untrusted, run.no_untrusted))?,
     };
     for note in files.notes.iter().filter(|_| !run.quiet) {
         messages.say(&format!("note: {note}"));
@@ -233,16 +249,36 @@ impl Settings {
             return Err(CliError::StdinTwice);
         }
         let sources = Sources::new(files);
-        let filter = filter(selection, &sources)?;
+        let untrusted =
+            sources.trusted(given(run.untrusted, run.no_untrusted), |file| file.untrusted);
+        let untrusted = untrusted.unwrap_or_default();
+        let gitignore = given(selection.gitignore, selection.no_gitignore);
+        let gitignore = sources.tuned(gitignore, |tuning| tuning.gitignore).unwrap_or_default();
+        if untrusted && gitignore.value {
+            let setting = SettingName { origin: gitignore.origin, key: "gitignore" };
+            return Err(CliError::UntrustedIgnoreFiles { setting });
+        }
+        let no_hidden = given(selection.no_hidden, selection.hidden);
+        let no_hidden = sources.tuned(no_hidden, |tuning| tuning.no_hidden).unwrap_or_default();
+        let base = Filter::new()
+            .skip_hidden(no_hidden.value)
+            .ignore_files(gitignore.value)
+            .git_ignore(gitignore.value)
+            .git_exclude(gitignore.value)
+            .git_global(gitignore.value);
+        let trusted_filter = filter(base.clone(), selection, &Sources { tree: None, ..sources })?;
+        let filter = filter(base, selection, &sources)?;
         let mut roots = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
         // The shell may have expanded a pattern such as `*` to the PATHs, so excludes apply to
         // them.
-        let mut paths_excluded = 0;
+        let (mut paths_excluded, mut paths_excluded_by_tree) = (0, 0);
         for at in (0..roots.len()).rev() {
             let excluded = filter.excludes_root(&roots[at]);
             if excluded.map_err(CliError::TooManyGlobs)? && !is_stdin(&roots[at]) {
-                roots.remove(at);
+                let by_user = trusted_filter.excludes_root(&roots[at]);
                 paths_excluded += 1;
+                paths_excluded_by_tree += u64::from(!by_user.map_err(CliError::TooManyGlobs)?);
+                roots.remove(at);
             }
         }
         // Whether a rule or noise is searched for: the options name the opposite.
@@ -266,6 +302,7 @@ impl Settings {
         Ok(Self {
             paths: roots,
             paths_excluded,
+            paths_excluded_by_tree,
             paths_were_given: !paths.is_empty(),
             configurations: sources.in_use(),
             baseline: sources.any(
@@ -288,6 +325,9 @@ impl Settings {
             restricts_files,
             skips: NamedSkips { binary: selection.no_binary, large: selection.max_size.is_some() },
             filter,
+            gitignore,
+            no_hidden,
+            untrusted,
             binary: sources.tuned(binary, |tuning| tuning.binary).unwrap_or_default().value,
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },
             one_file_system,
@@ -298,6 +338,42 @@ impl Settings {
             stats: sources.trusted(stats, |file| file.stats).unwrap_or_default(),
             trace: run.trace.clone(),
         })
+    }
+
+    /// Returns the configuration file of the scanned tree, if there is one.
+    pub(crate) fn tree_file(&self) -> Option<&Path> {
+        let file = self.configurations.iter().find(|file| file.is_of_tree)?;
+        Some(&file.path)
+    }
+
+    /// Tells the suppression about the file of the baseline, in which no findings are reported.
+    pub(crate) fn add_baseline_to(&self, suppression: &mut Suppression) {
+        match &self.baseline {
+            // Like every other file of the tree, a baseline that heist found is scanned.
+            Some(_) if self.baseline_is_found => {}
+            Some(baseline) if baseline.is_of_tree() => {
+                suppression.add_tree_baseline(baseline.value.path());
+            }
+            Some(baseline) => suppression.add_own(baseline.value.path()),
+            None => {}
+        }
+    }
+
+    /// Returns what of the scanned tree may hide findings, where `off` are the rules that it
+    /// switches off.
+    pub(crate) fn hiding(&self, off: HashMap<String, HidingSetting>) -> HidingRules {
+        let confidence = match self.confidence.is_of_tree() {
+            true => Confidence::Medium,
+            false => self.confidence.value,
+        };
+        let of_tree = self.baseline.as_ref().filter(|baseline| baseline.is_of_tree());
+        let setting = match self.baseline_is_found {
+            true => HidingSetting::FoundBaseline,
+            false => HidingSetting::Baseline,
+        };
+        let baseline =
+            of_tree.and_then(Setting::tree_file).map(|file| (setting, file.to_path_buf()));
+        HidingRules { off, file: self.tree_file().map(Path::to_owned), confidence, baseline }
     }
 
     /// Returns `true` if the settings may search for fewer secrets than the defaults do. Rule files
@@ -350,18 +426,12 @@ fn leaves_out_entries(selection: &SelectionArguments, sources: &Sources<'_>) -> 
         || flag(given(selection.no_hidden, selection.hidden), |tuning| tuning.no_hidden)
 }
 
-fn filter(selection: &SelectionArguments, sources: &Sources<'_>) -> Result<Filter, CliError> {
-    let flag =
-        |given, of: fn(&Tuning) -> Option<bool>| sources.tuned(given, of).unwrap_or_default().value;
-    let gitignore = given(selection.gitignore, selection.no_gitignore);
-    let gitignore = flag(gitignore, |tuning| tuning.gitignore);
-    let no_hidden = given(selection.no_hidden, selection.hidden);
-    let mut filter = Filter::new()
-        .skip_hidden(flag(no_hidden, |tuning| tuning.no_hidden))
-        .ignore_files(gitignore)
-        .git_ignore(gitignore)
-        .git_exclude(gitignore)
-        .git_global(gitignore);
+/// Adds the globs of all sources to a filter.
+fn filter(
+    mut filter: Filter,
+    selection: &SelectionArguments,
+    sources: &Sources<'_>,
+) -> Result<Filter, CliError> {
     // A later glob can override an earlier one, so the most trusted source comes last.
     let built_in = [GIT_OBJECTS.to_owned()];
     let of_tree = sources.tree.map(|tree| (Origin::Tree(tree.path.clone()), &*tree.tuning.exclude));
@@ -375,7 +445,11 @@ fn filter(selection: &SelectionArguments, sources: &Sources<'_>) -> Result<Filte
     ];
     for (origin, globs) in globs.into_iter().flatten() {
         for glob in globs {
-            filter = filter.exclude(glob).map_err(|source| CliError::Glob {
+            let added = match origin {
+                Origin::Tree(_) => filter.exclude_counted(glob),
+                _ => filter.exclude(glob),
+            };
+            filter = added.map_err(|source| CliError::Glob {
                 setting: SettingName { origin: origin.clone(), key: "exclude" },
                 source,
             })?;

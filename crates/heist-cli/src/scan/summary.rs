@@ -99,8 +99,8 @@ pub(crate) struct Summary {
     pub(crate) confidence: Confidence,
     pub(crate) listed: Listed,
     pub(crate) unreported: Unreported,
-    /// What the scanned tree keeps out of the report.
-    pub(crate) hidden: Vec<Hidden>,
+    /// What the scanned tree hides.
+    pub(crate) hidden: Hidden,
     pub(crate) skipped: Skipped,
     /// Sorted by path.
     pub(crate) gaps: Vec<Gap>,

@@ -1,7 +1,7 @@
 //! [`Suppression`]: which findings are not reported, and why.
 
 use super::places::ScannedRoots;
-use super::settings::is_stdin;
+use super::settings::{Settings, is_stdin};
 use crate::error::reason;
 use crate::escape;
 use crate::messages::Messages;
@@ -44,14 +44,37 @@ pub(crate) struct Suppression {
     ignored: Vec<(PathBuf, GitleaksIgnore)>,
     /// The canonical paths of the files that this run itself reads or writes.
     own: HashSet<PathBuf>,
+    /// The baseline among them, if the scanned tree names it.
+    tree_baseline: Option<PathBuf>,
+    /// Whether comments in the scanned tree have no effect.
+    ignores_comments: bool,
+}
+
+/// Suppresses nothing, today.
+impl Default for Suppression {
+    fn default() -> Self {
+        Self {
+            baseline: None,
+            today: Date::today(),
+            roots: ScannedRoots::default(),
+            ignored: Vec::new(),
+            own: HashSet::new(),
+            tree_baseline: None,
+            ignores_comments: false,
+        }
+    }
 }
 
 impl Suppression {
     /// Reads the `.gitleaksignore` files and prints notes about lines that heist does not use. The
     /// files are those of the paths, of the directories above them up to the project root, and of
-    /// the current directory.
-    pub(crate) fn read(paths: &[PathBuf], messages: &Messages, quiet: bool) -> Self {
+    /// the current directory. With `--untrusted` it reads none, and comments have no effect.
+    pub(crate) fn read(settings: &Settings, messages: &Messages) -> Self {
+        let Settings { paths, quiet, untrusted, .. } = settings;
         let roots = ScannedRoots::new(paths);
+        if *untrusted {
+            return Self { roots, ignores_comments: true, ..Self::default() };
+        }
         let mut ignored_by = Vec::new();
         let mut seen = HashSet::new();
         let mut directories = vec![PathBuf::new()];
@@ -74,7 +97,7 @@ impl Suppression {
             match read_small_file(&file, IGNORE_BYTES_MAX) {
                 Ok(content) => {
                     let (ignored, notes) = GitleaksIgnore::parse(&content);
-                    if !quiet {
+                    if !*quiet {
                         say_unused(&notes, &shown, messages);
                     }
                     ignored_by.push((real, ignored));
@@ -84,8 +107,7 @@ impl Suppression {
                 }
             }
         }
-        let (baseline, today, own) = (None, Date::today(), HashSet::new());
-        Self { baseline, today, roots, ignored: ignored_by, own }
+        Self { roots, ignored: ignored_by, ..Self::default() }
     }
 
     /// Adds the secrets of a baseline.
@@ -99,26 +121,45 @@ impl Suppression {
         self.own.extend(path.canonicalize());
     }
 
+    /// Adds the baseline of the scanned tree, so that findings in it count as hidden by the tree.
+    pub(crate) fn add_tree_baseline(&mut self, path: &Path) {
+        self.tree_baseline = path.canonicalize().ok();
+        self.add_own(path);
+    }
+
+    /// Returns `true` if the user accepts the finding, whatever the scanned tree says: a baseline
+    /// of the user contains it, or it is in a file of this run. `is_of_tree` says whose the
+    /// baseline is.
+    pub(crate) fn is_accepted(&self, finding: &Finding, is_of_tree: bool) -> bool {
+        let in_baseline = || self.acceptance(finding) == Acceptance::Accepted;
+        let in_tree_baseline = || {
+            self.tree_baseline.is_some() && finding.path.canonicalize().ok() == self.tree_baseline
+        };
+        (!is_of_tree && in_baseline()) || (self.is_own(&finding.path) && !in_tree_baseline())
+    }
+
     fn is_own(&self, path: &Path) -> bool {
         // Compare names first: resolving a path is a system call, and there may be many findings.
         let has_name = self.own.iter().any(|own| own.file_name() == path.file_name());
         has_name && path.canonicalize().is_ok_and(|path| self.own.contains(&path))
     }
 
-    fn is_ignored(&self, finding: &Finding) -> bool {
+    /// Returns the `.gitleaksignore` that lists the location of the finding.
+    pub(crate) fn ignoring_file(&self, finding: &Finding) -> Option<PathBuf> {
         if self.ignored.iter().all(|(_, ignored)| ignored.is_empty()) {
-            return false;
+            return None;
         }
         let real = self.roots.real(&finding.path).or_else(|| finding.path.canonicalize().ok());
         let path = real.as_deref().unwrap_or(&finding.path);
-        self.ignored.iter().any(|(directory, ignored)| {
+        let (directory, _) = self.ignored.iter().find(|(directory, ignored)| {
             // What has no real path, such as stdin, can only be listed by its name.
             let below = if real.is_some() { path.strip_prefix(directory) } else { Ok(path) };
             below.is_ok_and(|below| {
                 let below = below.as_os_str().as_encoded_bytes();
                 ignored.contains(below, &finding.rule, finding.line)
             })
-        })
+        })?;
+        Some(directory.join(IGNORE_FILE))
     }
 
     fn acceptance(&self, finding: &Finding) -> Acceptance {
@@ -138,13 +179,13 @@ impl Suppression {
 
     /// Returns why a finding is not reported, or `None` if it is.
     pub(crate) fn check(&self, finding: &Finding) -> Option<SuppressionReason> {
-        if finding.allowed {
+        if finding.allowed && !self.ignores_comments {
             return Some(SuppressionReason::AllowedByComment);
         }
         if self.acceptance(finding) == Acceptance::Accepted {
             return Some(SuppressionReason::InBaseline);
         }
-        if self.is_ignored(finding) {
+        if self.ignoring_file(finding).is_some() {
             return Some(SuppressionReason::InGitleaksIgnore);
         }
         self.is_own(&finding.path).then_some(SuppressionReason::InOwnFile)

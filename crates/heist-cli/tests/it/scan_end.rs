@@ -39,6 +39,7 @@ fn accounting(scene: &ScanFixture, format: &str, arguments: &[&str]) -> Value {
 #[test]
 fn every_format_has_the_same_accounting() {
     let scene = scene();
+    let ignore = scene.tree().join(".gitleaksignore");
     let expected = json!({
         "tool_version": env!("CARGO_PKG_VERSION"),
         "complete": true,
@@ -52,8 +53,8 @@ fn every_format_has_the_same_accounting() {
         },
         "skipped": {"binary": 1, "too_large": 0, "special": 0, "symlinks": 0, "excluded": 0},
         "hidden": [
+            {"by": "gitleaksignore", "file": ignore, "what": "findings", "count": 1},
             {"by": "comment", "what": "findings", "count": 1},
-            {"by": "gitleaksignore", "what": "findings", "count": 1},
         ],
     });
     for format in ["json", "jsonl", "sarif"] {
@@ -88,13 +89,21 @@ fn jsonl_ends_with_what_was_not_scanned() {
 
 #[test]
 fn sarif_warns_about_what_the_tree_hides() {
-    let log = json(&scene().scan(["-f", "sarif"]));
+    let scene = scene();
+    let log = json(&scene.scan(["-f", "sarif"]));
+    let ignore = format!(
+        "The tree hides 1 finding by `.gitleaksignore` in '{}'",
+        scene.tree().join(".gitleaksignore").display()
+    );
     let invocation = &log["runs"][0]["invocations"][0];
     let expected = json!([
-        {"level": "warning", "message": {"text": "comments hide 1 finding"}},
-        {"level": "warning", "message": {"text": ".gitleaksignore hides 1 finding"}},
+        {"level": "warning", "message": {"text": ignore}},
+        {
+            "level": "warning",
+            "message": {"text": "The tree hides 1 finding by comments in other files"},
+        },
     ]);
-    assert_eq!(invocation["toolExecutionNotifications"], expected);
+    assert_eq!(invocation["toolConfigurationNotifications"], expected);
     assert_eq!(invocation["executionSuccessful"], true);
 }
 

@@ -6,6 +6,12 @@
 //! overlaps it and is stronger; a dropped match never causes another one to be dropped. Of several
 //! matches with the same secret, at most one survives.
 //!
+//! Three exceptions limit what the rules of a scanned tree can do. A match that the tree hides
+//! never drops one that it does not hide. It is dropped itself only by a match that is at least as
+//! certain, because a less certain one may not be reported. And a match of a rule that the tree
+//! adds drops a match of another rule only if both have the same secret: otherwise one match that
+//! covers a page would swallow all secrets on it.
+//!
 //! The assembler decides one cluster at a time: a sequence of matches, sorted by position, in which
 //! each match overlaps an earlier one. It decides a cluster when all of it is known, so the result
 //! does not depend on where the object was cut. An endless cluster would have to be held in memory,
@@ -19,6 +25,7 @@ use super::excerpt::excerpts;
 use crate::confidence::Confidence;
 use crate::detector::{Match, RuleIndex};
 use crate::masked::Secret;
+use crate::tree_rules::Standing;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
@@ -28,23 +35,35 @@ struct Rival {
     secret: Range<u64>,
     confidence: Confidence,
     rule: RuleIndex,
+    standing: Standing,
 }
 
 impl Rival {
     fn of(found: &Match) -> Self {
-        Self { secret: found.secret.clone(), confidence: found.confidence, rule: found.rule }
+        let Match { secret, confidence, rule, standing, .. } = found;
+        let secret = secret.clone();
+        Self { secret, confidence: *confidence, rule: *rule, standing: *standing }
     }
 
-    fn strength(&self) -> (Confidence, u64, Reverse<RuleIndex>) {
-        (self.confidence, self.secret.end - self.secret.start, Reverse(self.rule))
+    fn strength(&self) -> (bool, Confidence, u64, Reverse<RuleIndex>) {
+        let length = self.secret.end - self.secret.start;
+        (!self.standing.is_hidden(), self.confidence, length, Reverse(self.rule))
     }
 
     /// Returns `true` if `other` must be dropped because this match survives.
     fn beats(&self, other: &Self) -> bool {
-        self.secret == other.secret
-            || (self.secret.start < other.secret.end
-                && other.secret.start < self.secret.end
-                && self.strength() > other.strength())
+        let is_same = self.secret == other.secret;
+        let overlaps = self.secret.start < other.secret.end && other.secret.start < self.secret.end;
+        let may = match (self.standing, other.standing) {
+            (Standing::Hidden(_), Standing::Hidden(_)) => true,
+            (Standing::Hidden(_), _) => false,
+            (own, Standing::Hidden(_)) => {
+                self.confidence >= other.confidence && (is_same || own == Standing::Chosen)
+            }
+            (Standing::Added, Standing::Chosen) => is_same,
+            _ => true,
+        };
+        may && (is_same || overlaps && self.strength() > other.strength())
     }
 }
 
@@ -215,6 +234,44 @@ mod tests {
         for step in [1, 7, 100] {
             assert_eq!(survivors(&chain, step), [0..10, 18..30, 40..50]);
         }
+    }
+
+    #[test]
+    fn the_rules_of_a_tree_swallow_nothing() {
+        use crate::tree_rules::HiddenBy;
+        use Confidence::{Certain, Low, Medium};
+        let hidden = Standing::Hidden(HiddenBy::RuleOff);
+        // Returns the matches that survive, each as its index.
+        let survivors = |matches: &[(Range<u64>, Confidence, Standing)]| -> Vec<u32> {
+            let numbered = (0..).map(RuleIndex).zip(matches);
+            let mut matches: Vec<Match> = numbered
+                .map(|(rule, (secret, confidence, standing))| {
+                    let found = Match::new(rule, secret.clone(), *confidence);
+                    Match { standing: *standing, ..found }
+                })
+                .collect();
+            let (mut assembler, mut captured) = (Assembler::default(), Vec::new());
+            let cursor = LineCursor::new(LinePosition::BEGIN, 0, Newline::Byte);
+            capture(&mut matches, &[b'x'; 100], 0, cursor, &mut captured);
+            assembler.add(captured);
+            let mut rules = Vec::new();
+            assembler.settle(u64::MAX, &mut |one| rules.push(one.captured.found.rule.0));
+            rules.sort_unstable();
+            rules
+        };
+        let (chosen, added) = (Standing::Chosen, Standing::Added);
+        // A match of the tree that covers everything.
+        let page = (0..100, Certain, added);
+        assert_eq!(survivors(&[page.clone(), (3..9, Low, chosen)]), [0, 1]);
+        assert_eq!(survivors(&[page.clone(), (3..9, Low, hidden)]), [0, 1]);
+        assert_eq!(survivors(&[(3..9, Certain, added), (3..9, Low, chosen)]), [0]);
+        // A chosen match covers whatever is weaker.
+        assert_eq!(survivors(&[(0..9, Medium, chosen), (3..9, Low, added)]), [0]);
+        assert_eq!(survivors(&[(0..9, Medium, chosen), (3..9, Medium, hidden)]), [0]);
+        // A hidden match covers nothing that is shown, and a weak match covers no hidden one.
+        assert_eq!(survivors(&[(0..9, Certain, hidden), (3..9, Low, chosen)]), [0, 1]);
+        assert_eq!(survivors(&[(3..9, Certain, hidden), (3..9, Low, added)]), [0, 1]);
+        assert_eq!(survivors(&[(3..9, Certain, hidden), (3..9, Low, hidden)]), [0]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::finding::Finding;
 use crate::masked::Secret;
 use crate::report::{Outcome, OutcomeCounts};
 use crate::sink::ObjectOutcome;
+use crate::tree_rules::Standing;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -73,6 +74,7 @@ impl RuleTextCache {
             confidence: found.confidence,
             reason: found.reason.clone(),
             allowed: captured.allowed,
+            standing: found.standing,
         }
     }
 
@@ -108,12 +110,14 @@ impl RuleTextCache {
             confidence: found.confidence,
             reason: found.reason,
             allowed: false,
+            standing: found.standing,
         }
     }
 }
 
-/// The number of kinds of findings: four levels of confidence, and allowed findings.
-const KINDS: usize = 5;
+/// The number of kinds of findings: four levels of confidence, the same levels of findings that the
+/// tree hides, and allowed findings.
+const KINDS: usize = 9;
 
 /// The number of findings of an object, by kind. Each kind has its own limit, so that
 /// unimportant findings never displace an important one.
@@ -124,13 +128,14 @@ pub(crate) struct ObjectFindings {
 }
 
 impl ObjectFindings {
-    fn kind(confidence: Confidence, allowed: bool) -> usize {
+    fn kind(confidence: Confidence, standing: Standing, allowed: bool) -> usize {
+        let first = if standing.is_hidden() { 4 } else { 0 };
         match (allowed, confidence) {
-            (true, _) => 4,
-            (false, Confidence::Certain) => 3,
-            (false, Confidence::High) => 2,
-            (false, Confidence::Medium) => 1,
-            (false, Confidence::Low) => 0,
+            (true, _) => KINDS - 1,
+            (false, Confidence::Certain) => first + 3,
+            (false, Confidence::High) => first + 2,
+            (false, Confidence::Medium) => first + 1,
+            (false, Confidence::Low) => first,
         }
     }
 
@@ -187,10 +192,11 @@ impl<D: Detector> Emitter<D> {
     fn count_finding(
         &mut self,
         object: &mut CurrentObject<'_>,
-        confidence: Confidence,
+        found: &Match,
         allowed: bool,
     ) -> bool {
-        let count = &mut object.findings.emitted[ObjectFindings::kind(confidence, allowed)];
+        let kind = ObjectFindings::kind(found.confidence, found.standing, allowed);
+        let count = &mut object.findings.emitted[kind];
         if self.context.settings.max_findings_per_object.is_some_and(|most| *count >= most) {
             object.findings.left_out += 1;
             self.findings_left_out += 1;
@@ -204,7 +210,7 @@ impl<D: Detector> Emitter<D> {
     /// Emits a finding, unless the object has too many of its kind.
     pub(crate) fn emit(&mut self, object: &mut CurrentObject<'_>, assembled: Assembled<'_>) {
         let captured = assembled.captured;
-        if self.count_finding(object, captured.found.confidence, captured.allowed) {
+        if self.count_finding(object, &captured.found, captured.allowed) {
             let detector = &*self.context.detector;
             let finding = self.rules.finding(detector, object.shared_path(), assembled);
             self.context.sink.finding(finding);
@@ -219,7 +225,7 @@ impl<D: Detector> Emitter<D> {
         rule_path: &Path,
         found: Match,
     ) {
-        if self.count_finding(object, found.confidence, false) {
+        if self.count_finding(object, &found, false) {
             let detector = &*self.context.detector;
             let path = object.shared_path();
             let finding = self.rules.path_finding(detector, path, rule_path, found);

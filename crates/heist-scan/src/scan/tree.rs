@@ -66,6 +66,9 @@ pub(super) fn run_walk<D: Detector, T: Tracer>(
     let mut report = context.report(walked.threads, walked.metrics);
     report.directories = walked.totals.directories;
     report.filtered = walked.totals.excluded;
+    report.filtered_by_counted_globs = walked.totals.excluded_by_counted_globs;
+    report.filtered_by_ignore_files = walked.totals.excluded_by_ignore_files;
+    report.filtered_hidden = walked.totals.excluded_hidden;
     Ok(report)
 }
 

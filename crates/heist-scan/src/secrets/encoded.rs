@@ -469,5 +469,6 @@ fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded)
         encoding: if is_verbatim { Encoding::Plain } else { encoding },
         confidence: found.confidence,
         reason: found.reason,
+        standing: found.standing,
     }
 }

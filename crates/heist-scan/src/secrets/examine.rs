@@ -21,6 +21,7 @@ use crate::encoding::Encoding;
 use crate::masked::mask;
 use crate::parsers::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
 use crate::rules::Rule;
+use crate::tree_rules::Standing;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -95,6 +96,7 @@ pub(crate) struct FoundSecret {
     pub(crate) secret: Range<usize>,
     pub(crate) confidence: Confidence,
     pub(crate) reason: Cow<'static, str>,
+    pub(crate) standing: Standing,
 }
 
 impl FoundSecret {
@@ -499,9 +501,9 @@ impl Examiner {
         } else {
             detector.judge(candidate, text.path, &mut self.searchers, &mut Unobserved)
         };
-        if let Verdict::Reported { confidence, reason } = verdict {
+        if let Verdict::Reported { confidence, reason, standing } = verdict {
             let (whole, secret) = ranges;
-            self.found.push(FoundSecret { rule, whole, secret, confidence, reason });
+            self.found.push(FoundSecret { rule, whole, secret, confidence, reason, standing });
         }
     }
 

@@ -11,6 +11,7 @@
 //! | `search_starts` | where the search for an expression without a literal begins |
 //! | `encoded` | the same for decoded text |
 //! | `verdict` | what becomes of a candidate, and why: the one judgement |
+//! | `tree_view` | whether the scanned tree hides a candidate |
 //! | `explain` | the judgement of a line, step by step |
 //! | `pattern`, `rule`, `allow` | a rule and its allowlists, with expressions that are compiled when needed |
 //!
@@ -32,6 +33,7 @@ mod plan;
 mod prefilter;
 mod rule;
 mod search_starts;
+mod tree_view;
 mod verdict;
 
 pub use explain::{ExplainedStep, Explanation, StepOutcome};
@@ -44,6 +46,7 @@ use crate::encoding::Encoding;
 use crate::noise::Noise;
 use crate::parsers::ASSIGNMENT_REACH;
 use crate::rules::{Pattern, Rule, RuleSet};
+use crate::tree_rules::TreeRules;
 use allow::{Allow, slashed};
 use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
 use examine::{Examiner, Text, TextOrigin};
@@ -54,6 +57,7 @@ use prefilter::{LiteralTable, PlacedLiteral, Prefilter};
 use rule::{ActiveRule, KEYWORD_REACH, LINE_REACH};
 use search_starts::SEARCH_START_REACH;
 use std::path::Path;
+use tree_view::TreeView;
 use verdict::Unobserved;
 
 // Whether a position is a search start must be visible from it, even where ten bytes of the source
@@ -104,6 +108,8 @@ pub struct SecretDetector {
     checksum_rules: Vec<u32>,
     /// Matches every path that some path rule applies to. Most paths fail this check.
     any_path_rule: LazyRegex,
+    /// What the scanned tree changes about the rules, if anything.
+    tree: Option<Box<TreeView>>,
 }
 
 /// A worker's buffers for scanning.
@@ -117,9 +123,41 @@ impl SecretDetector {
     /// Creates a detector for these rules.
     #[must_use]
     pub fn new(rules: RuleSet, options: DetectorOptions) -> Self {
+        Self::with_optional_tree(rules, None, options)
+    }
+
+    /// Creates a detector for these rules and those that the scanned tree adds. What the tree
+    /// switches off or allows is found all the same, as [hidden](crate::Standing::Hidden).
+    ///
+    /// ```
+    /// use heist_scan::{Chunk, Detector as _, DetectorOptions, RuleSet, SecretDetector, TreeRules};
+    ///
+    /// let mut tree = TreeRules::default();
+    /// tree.off.insert("password".to_owned());
+    /// let (rules, options) = (RuleSet::builtin(), DetectorOptions::default());
+    /// let detector = SecretDetector::with_tree_rules(rules, tree, options);
+    /// let findings = detector.find(b"password = \"7tRmq!x2Lw9z\""); // heist:allow
+    /// assert!(findings[0].standing.is_hidden());
+    /// ```
+    #[must_use]
+    pub fn with_tree_rules(rules: RuleSet, tree: TreeRules, options: DetectorOptions) -> Self {
+        Self::with_optional_tree(rules, Some(tree), options)
+    }
+
+    fn with_optional_tree(
+        rules: RuleSet,
+        tree: Option<TreeRules>,
+        options: DetectorOptions,
+    ) -> Self {
         let RuleSet { rules, allowlists } = rules;
-        let rules: Vec<Rule> =
+        let mut rules: Vec<Rule> =
             rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
+        let chosen = rules.len();
+        let tree = tree.map(|TreeRules { added, off, allowlists, no_decode }| {
+            let off = rules.iter().map(|rule| off.contains(&rule.id)).collect();
+            rules.extend(added.into_iter().filter(|rule| options.generic || !rule.generic));
+            Box::new(TreeView::new(off, &allowlists, no_decode))
+        });
         let plan = Plan::new(&rules, options.decode);
         let plain = reach(&rules, &plan, SEARCH_START_REACH);
         let seen_encoded =
@@ -146,9 +184,11 @@ impl SecretDetector {
             numbered.filter(|(_, rule)| is_one(rule)).map(|(index, _)| index as u32).collect()
         };
         let path_rules = numbers_of(&|rule| rule.pattern == Pattern::Path);
-        let checksum_rules = numbers_of(&|rule| {
+        let mut checksum_rules = numbers_of(&|rule| {
             rule.checksum.is_some() && matches!(rule.pattern, Pattern::Regex(_))
         });
+        // A rule of the tree must not reject what another rule finds.
+        checksum_rules.retain(|&rule| (rule as usize) < chosen);
         let paths = path_rules.iter().filter_map(|&rule| rules[rule as usize].path.as_deref());
         let any_path = paths.map(|path| format!("(?:{path})")).collect::<Vec<_>>().join("|");
         Self {
@@ -164,6 +204,7 @@ impl SecretDetector {
             path_rules,
             checksum_rules,
             any_path_rule: LazyRegex::new(any_path),
+            tree,
         }
     }
 
@@ -249,7 +290,7 @@ impl Detector for SecretDetector {
         }
         for &index in &self.path_rules {
             let verdict = self.judge_path_rule(index, path, &mut Unobserved);
-            if let Verdict::Reported { confidence, reason } = verdict {
+            if let Verdict::Reported { confidence, reason, standing } = verdict {
                 matches.push(Match {
                     rule: RuleIndex(index),
                     whole: 0..0,
@@ -258,6 +299,7 @@ impl Detector for SecretDetector {
                     encoding: Encoding::Plain,
                     confidence,
                     reason,
+                    standing,
                 });
             }
         }
@@ -286,6 +328,7 @@ impl Detector for SecretDetector {
             encoding: Encoding::Plain,
             confidence: found.confidence,
             reason: found.reason,
+            standing: found.standing,
         }));
         if self.decode {
             scan_encoded(self, chunk, scratch, matches);

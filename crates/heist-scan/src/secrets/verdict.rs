@@ -27,6 +27,7 @@ use crate::encoding::Encoding;
 use crate::noise::{NoiseCheck, NoiseContext, NoiseVerdict, shannon_entropy};
 use crate::parsers::{Form, JUDGED_LENGTH_MAX, percent_decoded};
 use crate::rules::Pattern;
+use crate::tree_rules::Standing;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -99,6 +100,8 @@ pub enum Verdict {
         confidence: Confidence,
         /// The reason.
         reason: Cow<'static, str>,
+        /// Who wants the candidate, and whether the scanned tree hides it.
+        standing: Standing,
     },
     /// The detector does not report the candidate.
     #[non_exhaustive]
@@ -205,7 +208,13 @@ impl SecretDetector {
             .judge_content(&mut candidate, searchers, witness)
             .and_then(|content| self.judge_path(&candidate, content, path, witness));
         match judged {
-            Ok((confidence, reason)) => Verdict::Reported { confidence, reason },
+            Ok((confidence, reason)) => {
+                let standing = self.tree.as_ref().map_or(Standing::Chosen, |tree| {
+                    let input = allowlist_input(&candidate);
+                    tree.standing(candidate.rule, candidate.encoding, path, Some(&input))
+                });
+                Verdict::Reported { confidence, reason, standing }
+            }
             Err(Rejection { step, reason }) => Verdict::Rejected { step, reason },
         }
     }
@@ -380,6 +389,10 @@ impl SecretDetector {
         Verdict::Reported {
             confidence: active.rule.confidence.min(Confidence::High),
             reason: "a file of this name is a secret".into(),
+            standing: self
+                .tree
+                .as_ref()
+                .map_or(Standing::Chosen, |tree| tree.standing(rule, Encoding::Plain, path, None)),
         }
     }
 

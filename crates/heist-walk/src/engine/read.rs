@@ -7,6 +7,7 @@ use super::{
 use crate::Symlinks;
 use crate::entry::{Entry, ParentPath};
 use crate::error::{Operation, WalkError};
+use crate::filter::ExcludedBy;
 use crate::metadata::{FileKind, Metadata};
 use crate::sys::{Dir, Name, NameQueue, os_str};
 use crate::visitor::{Flow, Visitor};
@@ -91,9 +92,12 @@ impl Engine {
             }
             let name = listed.name();
             let action = self.classify(dir, name, listed.kind(), &open, &within);
-            let Some(action) = action else {
-                counts.so_far.excluded += 1;
-                continue;
+            let action = match action {
+                Ok(action) => action,
+                Err(by) => {
+                    counts.count_excluded(by);
+                    continue;
+                }
             };
             let flow = match action {
                 EntryAction::File { metadata, followed } => {
@@ -162,8 +166,8 @@ impl Engine {
         self.take_files(open, files, visitor, queue);
     }
 
-    /// Decides what to do with an entry. Returns `None` if the filter leaves it out, or if it is on
-    /// another file system and the walk stays on one.
+    /// Decides what to do with an entry. Returns why it is left out, if the filter leaves it out or
+    /// if it is on another file system and the walk stays on one.
     #[inline(always)]
     fn classify<D>(
         &self,
@@ -172,52 +176,55 @@ impl Engine {
         listed: Option<FileKind>,
         open: &DirAccess<D>,
         within: &ParentPath<'_>,
-    ) -> Option<EntryAction> {
+    ) -> Result<EntryAction, ExcludedBy> {
         let mut metadata = None;
         let kind = match listed {
             Some(kind) => kind,
             // Not every file system stores the kind beside the name.
             None => match dir.metadata_of(name, false) {
                 Ok(found) => metadata.insert(found).kind,
-                Err(source) => return Some(EntryAction::Failed(Operation::ReadMetadata, source)),
+                Err(source) => return Ok(EntryAction::Failed(Operation::ReadMetadata, source)),
             },
         };
-        let excluded = |kind| {
-            self.filter.is_active()
-                && self.filter.excludes(&open.node.rules, within, os_str(name), kind)
+        let check = |kind| {
+            let by = match self.filter.is_active() {
+                true => self.filter.excludes(&open.node.rules, within, os_str(name), kind),
+                false => None,
+            };
+            by.map_or(Ok(()), Err)
         };
         if kind.is_symlink() && self.symlinks == Symlinks::Always {
             // What the filter says about a link depends on the link's target.
-            return match dir.metadata_of(name, true) {
-                Ok(found) if excluded(found.kind) => None,
-                Ok(found) if found.kind.is_dir() => Some(EntryAction::Directory { follow: true }),
-                Ok(found) if self.leaves_file_system(&open.node, Some(&found)) => None,
-                Ok(found) => Some(EntryAction::File { metadata: Some(found), followed: true }),
-                Err(_) if excluded(kind) => None,
-                Err(source) => Some(EntryAction::Failed(Operation::FollowLink, source)),
+            let target = dir.metadata_of(name, true);
+            check(target.as_ref().map_or(kind, |found| found.kind))?;
+            return match target {
+                Ok(found) if found.kind.is_dir() => Ok(EntryAction::Directory { follow: true }),
+                Ok(found) if self.leaves_file_system(&open.node, Some(&found)) => {
+                    Err(ExcludedBy::Other)
+                }
+                Ok(found) => Ok(EntryAction::File { metadata: Some(found), followed: true }),
+                Err(source) => Ok(EntryAction::Failed(Operation::FollowLink, source)),
             };
         }
-        if excluded(kind) {
-            return None;
-        }
+        check(kind)?;
         if kind.is_dir() {
-            return Some(EntryAction::Directory { follow: false });
+            return Ok(EntryAction::Directory { follow: false });
         }
         if self.metadata && metadata.is_none() {
             match dir.metadata_of(name, false) {
                 // Rare: the entry has become a directory since it was listed.
                 Ok(found) if found.kind.is_dir() => {
-                    return Some(EntryAction::Directory { follow: false });
+                    return Ok(EntryAction::Directory { follow: false });
                 }
                 Ok(found) => metadata = Some(found),
-                Err(source) => return Some(EntryAction::Failed(Operation::ReadMetadata, source)),
+                Err(source) => return Ok(EntryAction::Failed(Operation::ReadMetadata, source)),
             }
         }
         // A file can be a mount point.
         if self.leaves_file_system(&open.node, metadata.as_ref()) {
-            return None;
+            return Err(ExcludedBy::Other);
         }
-        Some(EntryAction::File { metadata, followed: false })
+        Ok(EntryAction::File { metadata, followed: false })
     }
 
     /// Returns `true` if `open` may stay open while names in it are pending.

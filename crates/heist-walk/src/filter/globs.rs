@@ -3,6 +3,7 @@
 //! A glob is relative to the root of the walk, so what it matches does not depend on the current
 //! directory.
 
+use super::ExcludedBy;
 use super::rule_levels::FilteredEntry;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -10,7 +11,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// A glob that cannot be parsed.
@@ -77,8 +78,11 @@ impl Default for Globs {
 }
 
 impl Globs {
-    pub(super) fn exclude(&mut self, glob: &str) -> Result<(), FilterError> {
-        self.exclude.add_line(None, glob).map_err(|error| FilterError::new(glob, &error))?;
+    /// Adds a glob. The matcher keeps a path with each glob, which is that of its ignore file; here
+    /// the path only marks the globs that are `counted`.
+    pub(super) fn exclude(&mut self, glob: &str, counted: bool) -> Result<(), FilterError> {
+        let mark = counted.then(PathBuf::new);
+        self.exclude.add_line(mark, glob).map_err(|error| FilterError::new(glob, &error))?;
         self.changed();
         Ok(())
     }
@@ -111,12 +115,14 @@ impl Globs {
         Ok(())
     }
 
-    /// Returns `true` if `exclude` globs leave the entry out.
-    pub(super) fn excludes(&self, entry: &FilteredEntry<'_>, is_dir: bool) -> bool {
-        self.built.get().is_some_and(|built| {
-            !built.exclude.is_empty()
-                && built.exclude.matched(entry.path_below_root(), is_dir).is_ignore()
-        })
+    /// Returns which kind of `exclude` glob leaves the entry out, if one does.
+    pub(super) fn excludes(&self, entry: &FilteredEntry<'_>, is_dir: bool) -> Option<ExcludedBy> {
+        let built = self.built.get().filter(|built| !built.exclude.is_empty())?;
+        match built.exclude.matched(entry.path_below_root(), is_dir) {
+            Match::Ignore(glob) if glob.from().is_some() => Some(ExcludedBy::CountedGlob),
+            Match::Ignore(_) => Some(ExcludedBy::Other),
+            Match::None | Match::Whitelist(_) => None,
+        }
     }
 
     /// Returns `true` if `exclude` globs leave an entry with this name out of its root.
@@ -144,10 +150,10 @@ mod tests {
     #[test]
     fn the_error_names_the_bad_glob() {
         let mut globs = Globs::default();
-        let error = globs.exclude("a{b").expect_err("the brace is not closed");
+        let error = globs.exclude("a{b", false).expect_err("the brace is not closed");
         assert_eq!(error.glob(), "a{b");
         assert!(error.to_string().starts_with("cannot use the glob 'a{b': "), "{error}");
         assert!(globs.only("[a").is_err(), "the class is not closed");
-        assert!(globs.is_empty() && globs.exclude("[a]").is_ok() && !globs.is_empty());
+        assert!(globs.is_empty() && globs.exclude("[a]", true).is_ok() && !globs.is_empty());
     }
 }

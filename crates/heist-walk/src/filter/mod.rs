@@ -76,6 +76,19 @@ pub struct Filter {
     cache: RuleCache,
 }
 
+/// Why an entry is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExcludedBy {
+    /// A glob of [`Filter::exclude_counted`].
+    CountedGlob,
+    /// An ignore file.
+    IgnoreFile,
+    /// Its name begins with a dot.
+    Hidden,
+    /// Another rule, or a border of a file system.
+    Other,
+}
+
 /// A problem with a rule file: its path and the error.
 pub(crate) type RuleError = (PathBuf, io::Error);
 
@@ -199,7 +212,20 @@ impl Filter {
     ///
     /// Returns an error if the glob cannot be parsed.
     pub fn exclude(mut self, glob: impl AsRef<str>) -> Result<Self, FilterError> {
-        self.globs.exclude(glob.as_ref())?;
+        self.globs.exclude(glob.as_ref(), false)?;
+        Ok(self.with_active_updated())
+    }
+
+    /// Leaves out what a glob matches, as [`exclude`](Self::exclude) does. The walk also counts
+    /// these entries apart, in
+    /// [`Totals::excluded_by_counted_globs`](crate::Totals::excluded_by_counted_globs): for globs
+    /// that are not trusted.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the glob cannot be parsed.
+    pub fn exclude_counted(mut self, glob: impl AsRef<str>) -> Result<Self, FilterError> {
+        self.globs.exclude(glob.as_ref(), true)?;
         Ok(self.with_active_updated())
     }
 
@@ -340,37 +366,40 @@ impl Filter {
         rules
     }
 
-    /// Returns `true` if the rules of its directory leave out an entry that is not a root.
+    /// Returns why the rules of its directory leave out an entry that is not a root, if they do.
     pub(crate) fn excludes(
         &self,
         rules: &DirRules,
         within: &ParentPath<'_>,
         name: &OsStr,
         kind: FileKind,
-    ) -> bool {
+    ) -> Option<ExcludedBy> {
         if self.kinds & kind_bit(kind) == 0 {
-            return true;
+            return Some(ExcludedBy::Other);
         }
         let is_dir = kind.is_dir();
         let entry = FilteredEntry::new(rules.root.as_deref(), within, name);
-        if self.globs.excludes(&entry, is_dir) {
-            return true;
+        if let Some(by) = self.globs.excludes(&entry, is_dir) {
+            return Some(by);
         }
         let chosen = self.globs.chooses(&entry, is_dir);
         if !chosen.is_none() {
-            return chosen.is_ignore();
+            return chosen.is_ignore().then_some(ExcludedBy::Other);
         }
         let mut decision = self.decision_of_files(rules, &entry, is_dir);
         if decision.is_ignore() {
-            return true;
+            return Some(ExcludedBy::IgnoreFile);
         }
         if let Some(types) = &self.types {
             decision = types.matched(name, is_dir).map(|_| ()).or(decision);
         }
         match decision {
-            Match::Ignore(()) => true,
-            Match::Whitelist(()) => false,
-            Match::None => self.skip_hidden && name.as_encoded_bytes().first() == Some(&b'.'),
+            Match::Ignore(()) => Some(ExcludedBy::Other),
+            Match::Whitelist(()) => None,
+            Match::None => {
+                let is_hidden = name.as_encoded_bytes().first() == Some(&b'.');
+                (self.skip_hidden && is_hidden).then_some(ExcludedBy::Hidden)
+            }
         }
     }
 

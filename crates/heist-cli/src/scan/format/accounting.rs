@@ -11,7 +11,7 @@
 //!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0, "own": 0,
 //!                   "too_many": 0},
 //!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "symlinks": 0, "excluded": 1},
-//!  "hidden": [{"by": "comment", "what": "findings", "count": 3}],
+//!  "hidden": [{"by": "comment", "kind": "py", "what": "findings", "count": 3}],
 //!  "failed_rules": ["my-rule"],
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}
 //! ```
@@ -20,8 +20,9 @@
 //!   or if the scan ended early; then `ended` is `interrupted` or `timeout`.
 //! - `findings` counts the findings in the report, `not_reported` the others. `own` counts findings
 //!   in the output, trace or baseline of this run, `too_many` those that did not fit into memory.
-//! - `hidden` lists what the scanned tree itself keeps out of the report. `file`, `setting` and
-//!   `count` are present where they are known.
+//! - `hidden` lists what the scanned tree itself keeps out of the report. `by` is `configuration`
+//!   (then `setting` is its key), `gitleaksignore` or `comment` (then `kind` is the extension of
+//!   the files); `what` is `findings`, `paths` or `files`.
 //! - `failed_rules`, if present, are rules that are too large to be used.
 //! - `configurations`, if present, are the configuration files in use: the `user`'s, then that of
 //!   the scanned `tree`, with the keys that have no effect because a tree may not set them.
@@ -32,7 +33,7 @@ use super::path_bytes;
 use crate::escape::write_json_string;
 use crate::exit::Exit;
 use crate::json::{JsonObject, write_array};
-use crate::scan::hidden::Hidden;
+use crate::scan::hidden::HiddenEntry;
 use crate::scan::settings::ConfigurationInUse;
 use crate::scan::summary::{EndedEarly, Summary};
 use std::io::{self, Write};
@@ -64,7 +65,9 @@ pub(super) fn write<W: Write>(
     object.number("files", summary.files)?;
     object.number("bytes", summary.bytes)?;
     write_counts(summary, object)?;
-    write_array(object.field("hidden")?, &summary.hidden, |out, hidden| write_hidden(hidden, out))?;
+    write_array(object.field("hidden")?, &summary.hidden.entries, |out, hidden| {
+        write_hidden(hidden, out)
+    })?;
     if !summary.failed_rules.is_empty() {
         write_array(object.field("failed_rules")?, &summary.failed_rules, |out, rule| {
             write_json_string(out, rule.as_bytes())
@@ -110,19 +113,20 @@ fn write_configuration(file: &ConfigurationInUse, out: &mut impl Write) -> io::R
     object.end()
 }
 
-fn write_hidden(hidden: &Hidden, out: &mut impl Write) -> io::Result<()> {
+fn write_hidden(hidden: &HiddenEntry, out: &mut impl Write) -> io::Result<()> {
     let mut object = JsonObject::begin(out)?;
-    object.text("by", hidden.by.as_str())?;
+    object.text("by", hidden.setting.place())?;
+    if hidden.setting.place() == "configuration" {
+        object.text("setting", hidden.setting.as_str())?;
+    }
     if let Some(file) = &hidden.file {
         object.bytes("file", path_bytes(file))?;
     }
-    if let Some(setting) = hidden.setting {
-        object.text("setting", setting)?;
+    if let Some(kind) = &hidden.kind {
+        object.bytes("kind", kind.as_encoded_bytes())?;
     }
-    object.text("what", hidden.what.as_str())?;
-    if let Some(count) = hidden.count {
-        object.number("count", count)?;
-    }
+    object.text("what", hidden.setting.unit())?;
+    object.number("count", hidden.count)?;
     object.end()
 }
 

@@ -81,6 +81,9 @@ fn write_judgement<W: Write>(
 ) -> io::Result<()> {
     object.text("confidence", finding.confidence.as_str())?;
     object.text("reason", &finding.reason)?;
+    if finding.is_by_tree {
+        object.text("rule_from", "tree")?;
+    }
     object.text("encoding", finding.encoding.as_str())
 }
 

@@ -9,8 +9,8 @@
 //! - Columns count UTF-16 code units, as `columnKind` declares. If a line cannot be read again
 //!   (stdin, or the file has changed), they count bytes. `byteOffset` and `byteLength` always come
 //!   from the scan.
-//! - `invocations` says whether everything was scanned, and what was not. A notification with the
-//!   level `warning` names what the scanned tree hides.
+//! - `invocations` says whether everything was scanned, and what was not. What the scanned
+//!   tree hides, and what it may not set, is in `toolConfigurationNotifications`.
 //! - The `properties` of the run are the [accounting](super::accounting) of the scan.
 
 use super::columns::Columns;
@@ -159,9 +159,9 @@ fn write_rule(finding: &ReportedFinding, out: &mut impl Write) -> io::Result<()>
     configuration.text("level", level(finding.confidence))?;
     configuration.end()?;
     let mut properties = JsonObject::begin(rule.field("properties")?)?;
-    write_array(properties.field("tags")?, ["security", "secret"], |out, tag| {
-        write!(out, "\"{tag}\"")
-    })?;
+    let of_tree = finding.is_by_tree.then_some("scanned-tree");
+    let tags = ["security", "secret"].into_iter().chain(of_tree);
+    write_array(properties.field("tags")?, tags, |out, tag| write!(out, "\"{tag}\""))?;
     properties.end()?;
     rule.end()
 }
@@ -190,6 +190,25 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
             notification.end()
         },
     )?;
+    let hidden = summary.hidden.entries.iter().map(|entry| format!("The tree hides {entry}"));
+    let refused = summary.configurations.iter().flat_map(|file| {
+        let path = escape::for_terminal(file.path.as_os_str());
+        let of_key = move |key: &String| {
+            let key = escape::visible(key);
+            format!("`{key}` in '{path}' has no effect, because a scanned tree cannot set it so")
+        };
+        file.refused.iter().map(of_key)
+    });
+    let notifications: Vec<String> = hidden.chain(refused).collect();
+    if !notifications.is_empty() {
+        let field = invocation.field("toolConfigurationNotifications")?;
+        write_array(field, notifications, |out, text| {
+            let mut notification = JsonObject::begin(out)?;
+            notification.text("level", "warning")?;
+            write_message(&mut notification, "message", &text)?;
+            notification.end()
+        })?;
+    }
     invocation.end()
 }
 
@@ -223,11 +242,6 @@ fn notifications(summary: &Summary) -> Vec<Notification<'_>> {
     notifications.extend(summary.ended.map(|ended| error(ended.text().to_owned())));
     let failed = summary.failed_rules.iter();
     notifications.extend(failed.map(|rule| error(format!("the rule {rule} could not be used"))));
-    notifications.extend(summary.hidden.iter().map(|hidden| Notification {
-        level: "warning",
-        text: hidden.to_string(),
-        path: hidden.file.as_deref(),
-    }));
     notifications
 }
 

@@ -54,12 +54,8 @@ fn write_group(group: &SecretGroup<'_>, look: TextStyle, out: &mut impl Write) -
         colors.paint(role_of(surest.confidence), surest.confidence),
         escape::visible(&surest.reason)
     )?;
-    writeln!(
-        out,
-        "    {}: {}\n",
-        colors.paint(Role::Good, "remedy"),
-        escape::visible(&surest.remedy)
-    )
+    let remedy = if surest.is_by_tree { "remedy, in the words of the tree" } else { "remedy" };
+    writeln!(out, "    {}: {}\n", colors.paint(Role::Good, remedy), escape::visible(&surest.remedy))
 }
 
 fn write_finding(
@@ -162,6 +158,10 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         ],
         out,
     )?;
+    if !summary.hidden.entries.is_empty() {
+        writeln!(out, "Hidden by the scanned tree (--untrusted shows it):")?;
+        summary.hidden.entries.iter().try_for_each(|entry| writeln!(out, "  {entry}"))?;
+    }
     for file in &summary.configurations {
         let whose = if file.is_of_tree { "Configuration of the tree" } else { "Configuration" };
         write!(out, "{whose}: {}", escape::for_terminal(file.path.as_os_str()))?;

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -72,6 +73,12 @@ impl ScanFixture {
         let path = self.tree().join(name);
         fs::create_dir_all(path.parent().expect("it is in the tree")).expect("a directory");
         fs::write(&path, content).expect("a file");
+        if path.ends_with("heist.toml") {
+            // Above the PATHs, the file counts only if no group may write to it or its directory.
+            let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
+            mode(&path, 0o644).expect("mine");
+            mode(path.parent().expect("it is in the tree"), 0o755).expect("mine");
+        }
         path
     }
 
