@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{fs, iter};
 
-use clap::{Args, ValueEnum as _};
+use clap::{Args, Subcommand, ValueEnum as _};
 use serde::Serialize;
 
 use crate::disturbance::Disturbance;
@@ -24,6 +24,7 @@ use crate::scan::library;
 use crate::scan::planted::{self, Planted};
 use crate::scan::table::{self, Ground, ScanRow};
 use crate::scan::trees::{self, ScanTree};
+use crate::suite::hostile;
 use crate::walk::contender::{Finder, Program};
 use crate::walk::floor::{self, Question};
 use crate::walk::stopwatch::{self, Lap};
@@ -39,7 +40,10 @@ const START_UPS: usize = 50;
 const LONG_LAP_SECONDS: f64 = 60.0;
 
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
+    #[command(subcommand)]
+    other: Option<OtherSuite>,
     /// Trees to scan: planted, start-up, registry, dense, binary, small, scaling, tokens, letter,
     /// large, or the path of a directory [default: all named trees].
     #[arg(value_name = "TREE")]
@@ -75,6 +79,13 @@ pub(crate) struct Options {
     /// Do not measure; remove the trees that were made, or only the named ones.
     #[arg(long, conflicts_with_all = ["json", "peers", "heist", "rounds", "corpus"])]
     remove: bool,
+}
+
+/// Suites about scans that do not race programs.
+#[derive(Subcommand, Debug)]
+enum OtherSuite {
+    /// Search for texts that cost the most CPU time per byte.
+    Hostile(hostile::Options),
 }
 
 impl Options {
@@ -113,6 +124,9 @@ impl Results {
 
 /// Measures the selected trees, or all of them, or removes them.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
+    if let Some(OtherSuite::Hostile(options)) = &options.other {
+        return hostile::run(options);
+    }
     let targets = targets(options)?;
     let folder = Folder::new(options.keep.clone());
     if options.remove {
