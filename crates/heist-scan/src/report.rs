@@ -7,7 +7,7 @@ use heist::{MetricsSnapshot, StartError};
 use heist_walk::{FileKind, WalkError};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How the scan of one object ended.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ pub struct ScanReport {
     /// Those of them that were excluded because their names begin with a dot.
     pub filtered_hidden: u64,
     /// The objects and directories that were not completely scanned, and why: the first 1,000 of
-    /// them, sorted by path.
+    /// them, sorted by path; fewer if their paths have more than 4 MiB.
     pub incomplete: Vec<(PathBuf, Incomplete)>,
     /// The number of all objects and directories that were not completely scanned.
     pub incomplete_count: u64,
@@ -267,27 +267,54 @@ impl From<StartError> for ScanError {
 /// The number of entries in [`ScanReport::incomplete`].
 const INCOMPLETE_LISTED: usize = 1000;
 
+/// The size of their paths and messages.
+const INCOMPLETE_LISTED_BYTES: usize = 4 << 20;
+
 /// Collects what is incomplete. Which entries are listed does not depend on the order in which they
 /// are added.
 #[derive(Debug, Default)]
 pub(crate) struct IncompleteList {
     listed: Vec<(PathBuf, Incomplete)>,
+    /// The size of the paths and messages in the list.
+    bytes: usize,
     pub(crate) count: u64,
+}
+
+fn bytes_of(path: &Path, why: &Incomplete) -> usize {
+    let more = match why {
+        Incomplete::Panicked(message) => message.len(),
+        Incomplete::Walk(error) => error.path.as_os_str().len(),
+        _ => 0,
+    };
+    path.as_os_str().len() + more
 }
 
 impl IncompleteList {
     pub(crate) fn add(&mut self, path: PathBuf, why: Incomplete) {
         self.count += 1;
+        self.bytes += bytes_of(&path, &why);
         self.listed.push((path, why));
         // Sorting is rare, so that adding an entry is cheap.
-        if self.listed.len() >= 2 * INCOMPLETE_LISTED {
+        let is_full = self.listed.len() >= 2 * INCOMPLETE_LISTED;
+        if is_full || self.bytes >= 2 * INCOMPLETE_LISTED_BYTES {
             self.cut();
         }
     }
 
+    /// Keeps the first entries that fit.
     fn cut(&mut self) {
         self.listed.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.listed.truncate(INCOMPLETE_LISTED);
+        let mut kept = 0;
+        self.bytes = 0;
+        for (path, why) in self.listed.iter().take(INCOMPLETE_LISTED) {
+            let bytes = self.bytes + bytes_of(path, why);
+            if bytes > INCOMPLETE_LISTED_BYTES {
+                break;
+            }
+            self.bytes = bytes;
+            kept += 1;
+        }
+        self.listed.truncate(kept);
     }
 
     /// Returns the entries to list, sorted by path.
@@ -303,16 +330,21 @@ mod tests {
 
     #[test]
     fn the_same_paths_are_listed_in_whatever_order_they_are_added() {
-        let listed = |numbers: &mut dyn Iterator<Item = u32>| {
+        let listed = |numbers: &mut dyn Iterator<Item = u32>, ending: &str| {
             let mut list = IncompleteList::default();
             numbers.for_each(|number| {
-                list.add(format!("{number:05}").into(), Incomplete::Shrunk);
+                list.add(format!("{number:05}{ending}").into(), Incomplete::Shrunk);
+                assert!(list.bytes <= 2 * INCOMPLETE_LISTED_BYTES + 30_000, "{}", list.bytes);
             });
             assert_eq!(list.count, 5000);
             list.into_listed().into_iter().map(|(path, _)| path).collect::<Vec<_>>()
         };
-        let forwards = listed(&mut (0..5000));
+        let forwards = listed(&mut (0..5000), "");
         assert_eq!((forwards.len(), &forwards[999]), (1000, &PathBuf::from("00999")));
-        assert_eq!(listed(&mut (0..5000).rev()), forwards);
+        assert_eq!(listed(&mut (0..5000).rev(), ""), forwards);
+        let long = "/long".repeat(5_000);
+        let forwards = listed(&mut (0..5000), &long);
+        assert_eq!(forwards.len(), INCOMPLETE_LISTED_BYTES / (5 + long.len()));
+        assert_eq!(listed(&mut (0..5000).rev(), &long), forwards);
     }
 }

@@ -5,6 +5,7 @@
 //! not fit.
 
 use super::reported_finding::ReportedFinding;
+use std::borrow::Cow;
 use std::collections::BinaryHeap;
 
 /// The memory limit. For more findings there is `jsonl`, which buffers none.
@@ -61,8 +62,12 @@ impl ReportBuffer {
     }
 }
 
+/// The memory of a finding. Findings of the same file may share its path, but a path that an
+/// attacker made has one finding and is long.
 fn bytes_of(finding: &ReportedFinding) -> usize {
-    FINDING_BYTES + finding.secret.len() + finding.excerpt.len()
+    let ReportedFinding { secret, excerpt, path, reason, .. } = finding;
+    let reason = if matches!(reason, Cow::Owned(_)) { reason.len() } else { 0 };
+    FINDING_BYTES + secret.len() + excerpt.len() + path.as_os_str().len() + reason
 }
 
 #[cfg(test)]
@@ -71,6 +76,17 @@ mod tests {
     use super::*;
     use heist_scan::Confidence;
     use proptest::prelude::*;
+
+    #[test]
+    fn long_paths_count() {
+        let mut buffer = ReportBuffer::with_room(1 << 20);
+        for number in 0..100 {
+            let path = format!("{number:03}{}", "/long".repeat(5_000));
+            buffer.push(finding(&path, 1, "secret", Confidence::High));
+        }
+        let (findings, left_out) = buffer.into_sorted();
+        assert_eq!((findings.len(), left_out), (41, 59));
+    }
 
     proptest! {
         #[test]

@@ -21,6 +21,7 @@ use crate::scan::reported_finding::ReportedFinding;
 use crate::scan::summary::Summary;
 use heist_scan::Confidence;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -69,11 +70,14 @@ fn write_run(report: &Report<'_>, base: &Path, out: &mut impl Write) -> io::Resu
     let indexes: HashMap<&str, usize> = rules.keys().copied().zip(0..).collect();
     let mut occurrences = HashMap::new();
     let mut columns = Columns::default();
-    let (artifacts, results) = results(report.findings, base);
-    write_array(run.field("results")?, results, |out, (finding, artifact)| {
+    let results = results(report.findings, base);
+    let mut last: Option<(&Path, Artifact)> = None;
+    write_array(run.field("results")?, results, |out, (finding, _)| {
         let occurrence = occurrences.entry(finding.fingerprint).or_insert(0_u64);
         *occurrence += 1;
-        let artifact = &artifacts[artifact];
+        let known = last.take().filter(|(path, _)| *path == &*finding.path);
+        let (_, artifact) = last
+            .insert(known.unwrap_or_else(|| (&finding.path, Artifact::new(&finding.path, base))));
         write_result(finding, indexes[&*finding.rule], *occurrence, artifact, &mut columns, out)
     })?;
     let mut properties = JsonObject::begin(run.field("properties")?)?;
@@ -104,15 +108,14 @@ impl Artifact {
     }
 }
 
-/// Returns the files, and the findings with the index of their file. A finding that was scanned
-/// under two names of its file becomes one result: giving a PATH twice must not change the
-/// occurrence numbers.
-fn results<'a>(
-    findings: &'a [ReportedFinding],
-    base: &Path,
-) -> (Vec<Artifact>, Vec<(&'a ReportedFinding, usize)>) {
-    let mut artifacts: Vec<Artifact> = Vec::new();
-    let mut numbers: HashMap<String, usize> = HashMap::new();
+/// Returns the findings with the number of their file. A finding that was scanned under two names of
+/// its file becomes one result: giving a PATH twice must not change the occurrence numbers.
+///
+/// The URIs themselves are not kept: in hostile trees they need more memory than everything else.
+fn results<'a>(findings: &'a [ReportedFinding], base: &Path) -> Vec<(&'a ReportedFinding, usize)> {
+    // Two hashes with random keys: nobody can make two URIs that agree in both.
+    let hashers = (RandomState::new(), RandomState::new());
+    let mut numbers: HashMap<(u64, u64), usize> = HashMap::new();
     let mut comes_again = false;
     let mut results: Vec<(&ReportedFinding, usize)> = Vec::with_capacity(findings.len());
     let mut last: Option<(&Path, usize)> = None;
@@ -120,14 +123,11 @@ fn results<'a>(
         let number = match last {
             Some((path, number)) if *path == *finding.path => number,
             _ => {
-                let artifact = Artifact::new(&finding.path, base);
-                let next = artifacts.len();
-                let number = *numbers.entry(artifact.uri.clone()).or_insert(next);
-                if number == next {
-                    artifacts.push(artifact);
-                } else {
-                    comes_again = true;
-                }
+                let (uri, _) = uri::of_path(&finding.path, base);
+                let next = numbers.len();
+                let key = (hashers.0.hash_one(&uri), hashers.1.hash_one(&uri));
+                let number = *numbers.entry(key).or_insert(next);
+                comes_again |= number != next;
                 number
             }
         };
@@ -143,7 +143,7 @@ fn results<'a>(
         let mut seen = HashSet::new();
         results.retain(|result| seen.insert(of(result)));
     }
-    (artifacts, results)
+    results
 }
 
 fn write_rule(finding: &ReportedFinding, out: &mut impl Write) -> io::Result<()> {
