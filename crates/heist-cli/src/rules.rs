@@ -10,7 +10,7 @@ use crate::scan::rules::{load, load_file};
 use crate::stdout::print;
 use crate::units::grouped;
 use clap::{Subcommand, ValueEnum};
-use heist_scan::rules::{Pattern, Rule, RuleSet, check_examples, check_rules};
+use heist_scan::rules::{Pattern, Rule, RuleLoader, RuleSet, check_examples, check_rules};
 use heist_scan::{Chunk, Detector as _, DetectorOptions, Match, SecretDetector};
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -67,12 +67,13 @@ pub(crate) fn run(command: &RulesCommand, messages: &Messages) -> Result<Exit, C
     let mut out = Vec::new();
     let exit = match command {
         RulesCommand::List { format, rules } => {
-            let rules = load(&named(rules), messages, false)?;
+            let rules = load(&named(rules), &RuleLoader::new(), messages, false)?;
             list(&rules, *format, &mut out).map_err(CliError::WriteStdout)?;
             Exit::Success
         }
         RulesCommand::Show { id, rules } => {
-            let chosen = load(&named(rules), messages, false)?.only(std::slice::from_ref(id))?;
+            let chosen = load(&named(rules), &RuleLoader::new(), messages, false)?
+                .only(std::slice::from_ref(id))?;
             let written = chosen.rules.iter().try_for_each(|rule| show(rule, &mut out));
             written.map_err(CliError::WriteStdout)?;
             Exit::Success
@@ -193,7 +194,8 @@ fn show(rule: &Rule, out: &mut Vec<u8>) -> io::Result<()> {
 
 /// Tests the rules of a file and writes each problem.
 fn test(file: &Path, messages: &Messages, out: &mut Vec<u8>) -> Result<Exit, CliError> {
-    let rules = load_file(&NamedFile::trusted(file.to_owned()), messages, false)?.rules;
+    let rules =
+        load_file(&NamedFile::trusted(file.to_owned()), &RuleLoader::new(), messages, false)?.rules;
     let mut problems = check_rules(&rules);
     let examples = rules
         .rules

@@ -8,6 +8,7 @@
 
 use crate::detector::Overlap;
 use crate::encoding::Encoding;
+use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
@@ -35,6 +36,25 @@ pub struct Chunk<'a> {
     /// relative path, this is the root and the path below it, without a leading `.` or `..`; in a
     /// tree whose root was given as an absolute path, only the path below the root.
     pub path: &'a Path,
+    /// Whether the search must end early.
+    pub(crate) stop: StopCheck<'a>,
+}
+
+/// Says whether a search must end early, because the scan was cancelled or is out of time. What it
+/// found until then is not complete.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct StopCheck<'a>(pub(crate) Option<&'a (dyn Fn() -> bool + Sync)>);
+
+impl StopCheck<'_> {
+    pub(crate) fn is_stopped(self) -> bool {
+        self.0.is_some_and(|is_stopped| is_stopped())
+    }
+}
+
+impl fmt::Debug for StopCheck<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StopCheck").field(&self.0.is_some()).finish()
+    }
 }
 
 impl<'a> Chunk<'a> {
@@ -71,6 +91,7 @@ impl<'a> Chunk<'a> {
             is_end: end == object.len(),
             encoding: Encoding::Plain,
             path,
+            stop: StopCheck::default(),
         }
     }
 

@@ -5,7 +5,8 @@
 //! look-alikes, `planted` lets the scanners search it, and `score` compares their reports with the
 //! truth. `trees` makes the other trees to scan. `library` holds the contenders that are a library
 //! and need a program around them, the yardstick among them: it reads the same files into the same
-//! buffers without searching them. `hostile` searches for texts that cost the most. The stopwatch is the one of `walk`.
+//! buffers without searching them. `hostile` searches for texts that cost the most. The stopwatch
+//! is the one of `walk`.
 
 pub(crate) mod contender;
 pub(crate) mod corpus;

@@ -30,6 +30,11 @@ pub(crate) const STDIN_NAME: &str = "stdin";
 /// review.
 const FINDINGS_OF_FILE_MAX: u64 = 100_000;
 
+/// With more threads than this, each one reads smaller chunks, so that the memory of all buffers
+/// stays small.
+const FEW_THREADS: usize = 32;
+const SMALL_CHUNK_BYTES: usize = 64 << 10;
+
 /// The result of a scan.
 #[derive(Debug)]
 pub(crate) struct Scanned {
@@ -57,11 +62,14 @@ pub(crate) fn scan(
 ) -> Result<Scanned, CliError> {
     let trace = settings.trace.as_deref().map(TraceFile::create).transpose()?;
     let started = Instant::now();
-    // A deadline too far in the future to represent is the same as none.
-    let deadline = settings.timeout.and_then(|timeout| started.checked_add(timeout));
+    let deadline = settings.deadline;
     let progress = ScanProgress::new();
     let detector = Arc::new(detector);
-    let scan = Scan::new(Arc::clone(&detector))
+    let mut scan = Scan::new(Arc::clone(&detector));
+    if settings.threads.is_some_and(|threads| threads.get() > FEW_THREADS) {
+        scan = scan.chunk_size(SMALL_CHUNK_BYTES);
+    }
+    let scan = scan
         .threads(settings.threads.map(NonZeroUsize::get))
         .max_file_size(settings.max_size.as_ref().map(|size| size.value))
         .max_findings_per_object(Some(FINDINGS_OF_FILE_MAX))
@@ -192,8 +200,8 @@ pub(crate) fn summary(
     }
     summary.hidden = hidden_paths(scanned, settings);
     summary.gaps.sort_by(|first, second| {
-        let bytes = |gap: &Gap| gap.path.as_os_str().as_encoded_bytes().to_vec();
-        bytes(first).cmp(&bytes(second))
+        let [first, second] = [first, second].map(|gap| gap.path.as_os_str().as_encoded_bytes());
+        first.cmp(second)
     });
     summary
 }

@@ -6,9 +6,9 @@
 //! can hide a finding keeps its origin.
 
 use crate::escape;
-use heist_scan::rules::{Loaded, RuleError};
+use heist_scan::read_small_file_below;
+use heist_scan::rules::{Loaded, RuleError, RuleLoader};
 use heist_scan::suppress::{Baseline, BaselineError};
-use heist_scan::{RuleSet, read_small_file_below};
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -133,10 +133,10 @@ impl NamedFile {
     ///
     /// # Errors
     /// It cannot be read or is not valid.
-    pub(crate) fn load_rules(&self) -> Result<Loaded, RuleError> {
+    pub(crate) fn load_rules(&self, loader: &RuleLoader) -> Result<Loaded, RuleError> {
         match self.in_tree() {
-            Some((directory, file)) => RuleSet::load_below(directory, file),
-            None => RuleSet::load(&self.path),
+            Some((directory, file)) => loader.load_below(directory, file),
+            None => loader.load(&self.path),
         }
     }
 

@@ -7,9 +7,14 @@ use super::settings::Settings;
 use crate::error::CliError;
 use crate::escape;
 use crate::messages::Messages;
-use heist_scan::rules::{Loaded, RuleError, RuleSet};
+use heist_scan::rules::{Loaded, RuleError, RuleLoader, RuleSet};
 use heist_scan::{DetectorOptions, Rule, SecretDetector, TreeRules};
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// How long after `--timeout` the loading of rules becomes an error. Ordinary rules take a few
+/// milliseconds, and a report that says how far the scan came is more useful than an error.
+const LOADING_GRACE: Duration = Duration::from_millis(500);
 
 /// Loads the rules of these files, or the built-in rules if there are none, and prints notes about
 /// the files.
@@ -18,13 +23,14 @@ use std::collections::{HashMap, HashSet};
 /// A file cannot be read or is not valid.
 pub(crate) fn load(
     files: &[NamedFile],
+    loader: &RuleLoader,
     messages: &Messages,
     quiet: bool,
 ) -> Result<RuleSet, CliError> {
     let [first, others @ ..] = files else { return Ok(RuleSet::builtin()) };
-    let mut merged = MergedRules::new(load_file(first, messages, quiet)?);
+    let mut merged = MergedRules::new(load_file(first, loader, messages, quiet)?);
     for file in others {
-        merged.add(load_file(file, messages, quiet)?);
+        merged.add(load_file(file, loader, messages, quiet)?);
     }
     Ok(merged.finish())
 }
@@ -35,10 +41,11 @@ pub(crate) fn load(
 /// The file cannot be read or is not valid.
 pub(crate) fn load_file(
     file: &NamedFile,
+    loader: &RuleLoader,
     messages: &Messages,
     quiet: bool,
 ) -> Result<Loaded, CliError> {
-    let loaded = file.load_rules()?;
+    let loaded = file.load_rules(loader)?;
     for note in loaded.notes.iter().filter(|_| !quiet) {
         messages.say(&format!("note: {}", escape::visible(&note.to_string())));
     }
@@ -68,7 +75,9 @@ struct Selection {
 /// A rule file is not valid, a rule id is unknown, or no rule is left.
 pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Detection, CliError> {
     let Settings { rules: files, only, except, generic, decode, .. } = settings;
-    let loaded = load(&files.value, messages, settings.quiet)?;
+    let deadline = settings.deadline.and_then(|deadline| deadline.checked_add(LOADING_GRACE));
+    let loader = RuleLoader::new().deadline(deadline);
+    let loaded = load(&files.value, &loader, messages, settings.quiet)?;
     let mut selection = match files.is_of_tree() {
         true => Selection::of_tree(RuleSet::builtin(), loaded),
         false => Selection { chosen: loaded, ..Selection::default() },

@@ -22,7 +22,7 @@ use heist_walk::{Filter, Symlinks};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::Instant;
 
 /// Git's object store. Its files are compressed, so there is no text to scan.
 const GIT_OBJECTS: &str = "**/.git/objects";
@@ -73,7 +73,8 @@ pub(crate) struct Settings {
     pub(crate) symlinks: Symlinks,
     pub(crate) one_file_system: bool,
     pub(crate) threads: Option<NonZeroUsize>,
-    pub(crate) timeout: Option<Duration>,
+    /// When `--timeout` ends the run. A time too far in the future is the same as none.
+    pub(crate) deadline: Option<Instant>,
     pub(crate) progress: bool,
     pub(crate) quiet: bool,
     pub(crate) stats: bool,
@@ -299,6 +300,7 @@ impl Settings {
         let one_file_system = one_file_system.unwrap_or_default();
         let restricts_files =
             max_size.is_some() || one_file_system || leaves_out_entries(selection, &sources);
+        let timeout = sources.trusted(run.timeout, |file| file.timeout);
         Ok(Self {
             paths: roots,
             paths_excluded,
@@ -332,7 +334,7 @@ impl Settings {
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },
             one_file_system,
             threads: sources.trusted(run.threads, |file| file.threads),
-            timeout: sources.trusted(run.timeout, |file| file.timeout),
+            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             progress: !run.quiet && !no_progress.unwrap_or_default(),
             quiet: run.quiet,
             stats: sources.trusted(stats, |file| file.stats).unwrap_or_default(),

@@ -24,6 +24,7 @@ mod scan_behaviour;
 mod scan_end;
 mod scan_explain;
 mod scan_formats;
+mod scan_hostile_rules;
 mod scan_output;
 mod scan_sarif;
 mod scan_spelling;

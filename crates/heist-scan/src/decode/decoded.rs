@@ -103,13 +103,37 @@ impl Decoded {
     /// Returns the first decoded byte that came from `source` or a later position, or the end if
     /// there is none.
     pub(crate) fn first_from(&self, source: usize) -> usize {
-        self.first_where(|came_from| came_from.start >= source)
+        if !matches!(self.map, PositionMap::Escapes) {
+            return self.first_where(|came_from| came_from.start >= source);
+        }
+        let before = self.escapes.partition_point(|escape| escape.source < source);
+        self.after_escapes(before, source)
     }
 
     /// Returns the first decoded byte that came at least partly from beyond `source`, or the end if
     /// there is none.
     pub(crate) fn first_beyond(&self, source: usize) -> usize {
-        self.first_where(|came_from| came_from.end > source)
+        if !matches!(self.map, PositionMap::Escapes) {
+            return self.first_where(|came_from| came_from.end > source);
+        }
+        let end_of = |escape: &Escape| escape.source + usize::from(escape.source_len);
+        let before = self.escapes.partition_point(|escape| end_of(escape) <= source);
+        match self.escapes.get(before) {
+            Some(escape) if escape.source <= source => escape.decoded,
+            _ => self.after_escapes(before, source),
+        }
+    }
+
+    /// Returns the byte that came from `source`, which is after this many escapes, or the byte
+    /// after the last of them if that contains `source`.
+    fn after_escapes(&self, before: usize, source: usize) -> usize {
+        let (decoded_end, source_end) = match before.checked_sub(1).map(|last| self.escapes[last]) {
+            Some(Escape { decoded, source, decoded_len, source_len }) => {
+                (decoded + usize::from(decoded_len), source + usize::from(source_len))
+            }
+            None => (0, self.origin),
+        };
+        (decoded_end + source.saturating_sub(source_end)).min(self.bytes.len())
     }
 
     fn first_where(&self, is_there: impl Fn(Range<usize>) -> bool) -> usize {
@@ -201,5 +225,33 @@ impl Decoded {
             source_len: source_len as u8,
         });
         self.bytes.extend_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{EscapeKind, escaped};
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The search among the escapes finds what a search among the bytes finds.
+        #[test]
+        fn positions_between_escapes(
+            text in "([a-z]{0,3}|%2[0-9A-F]|\\\\u00[4-6][0-9a-f]|\\\\n|%|\\\\){0,20}",
+            begin in 0..4_usize,
+        ) {
+            let text = text.as_bytes();
+            for kind in [EscapeKind::Url, EscapeKind::Json] {
+                let mut decoded = Decoded::default();
+                escaped(kind, text, begin.min(text.len())..text.len(), &mut decoded);
+                for source in 0..text.len() + 2 {
+                    let slowly = decoded.first_where(|came_from| came_from.start >= source);
+                    prop_assert_eq!(decoded.first_from(source), slowly, "from {}", source);
+                    let slowly = decoded.first_where(|came_from| came_from.end > source);
+                    prop_assert_eq!(decoded.first_beyond(source), slowly, "beyond {}", source);
+                }
+            }
+        }
     }
 }

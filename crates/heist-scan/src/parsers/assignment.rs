@@ -53,18 +53,12 @@ const BEGINNINGS_MAX: usize = 6;
 /// ```
 #[must_use]
 pub fn from_value(window: &Window<'_>) -> Option<Assignment> {
-    from_value_within(window, value::VALUE_LENGTH_MAX)
-}
-
-/// Like [`from_value`], but the value must begin at most `before_max` bytes before the window's
-/// position.
-pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Option<Assignment> {
     let text = window.text;
     let at = window.at;
     if !value::is_token(*text.get(at)?) {
         return None;
     }
-    let leftmost = at.saturating_sub(before_max);
+    let leftmost = at.saturating_sub(value::VALUE_LENGTH_MAX);
     let mut begin = at;
     while begin > leftmost && value::is_token(text[begin - 1]) {
         // `KEY=value`: only the operator separates them, and it could be part of a longer token.
@@ -185,7 +179,7 @@ fn assignment_at(window: &Window<'_>, begin: usize, alphabet: ValueAlphabet) -> 
 }
 
 /// Returns the assignment whose value begins at `begin`, with the key on its left.
-fn value_of(
+pub(super) fn value_of(
     window: &Window<'_>,
     begin: usize,
     left: Left,
@@ -197,8 +191,8 @@ fn value_of(
     let quoted = matches!(opening, value::Opening::Quote { .. });
     if !quoted {
         // `key: Type = value` and `Authorization: Bearer value`: the first word is not the value.
-        let mut rest = window.text[end..].iter().copied();
-        let next = rest.by_ref().find(|&byte| !value::is_space(byte));
+        let mut rest = window.text[end..].iter().copied().take(operator::SPACE_MAX);
+        let next = rest.find(|&byte| !value::is_space(byte));
         let spaced = window.text.get(end).is_some_and(|&byte| value::is_space(byte));
         if spaced && (next == Some(b'=') || operator::is_scheme(&window.text[begin..end])) {
             return Err(NoValue::NoLiteral);

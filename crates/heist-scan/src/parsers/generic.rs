@@ -7,9 +7,10 @@
 //!
 //! Not guaranteed: that the value is free of words. The noise filter checks that.
 
-use super::assignment::{Assignment, from_value_within};
+use super::assignment::Assignment;
 use super::key_words::{Strength, names_secret};
 use super::shape::{self, ValueShape};
+use super::value_finder::{AssignmentText, ValueFinder};
 use super::{Hit, Window};
 use crate::confidence::Confidence;
 use crate::noise::{NoiseCheck, shannon_entropy};
@@ -17,12 +18,20 @@ use crate::noise::{NoiseCheck, shannon_entropy};
 const LENGTH_MIN: usize = 16;
 const LENGTH_MAX: usize = 512;
 
-/// Nearly every random value has a run with a digit this near its beginning. Later runs would find
-/// the same value again, at a high cost: long base64 text is full of runs.
-const RUN_WITHIN: usize = 96;
-
+/// Examines the value around the window's position. Nearly every random value has a run with a
+/// digit near its beginning; later runs would find the same value again, at a high cost: long
+/// base64 text is full of runs. So the finder considers only values that begin shortly before the
+/// run.
 pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
-    let Some(found) = from_value_within(window, RUN_WITHIN) else { return };
+    let &Window { text: bytes, at, begins_object, ends_object } = window;
+    let text = AssignmentText { bytes, begins_object, ends_object, offset: 0 };
+    if let Some(found) = ValueFinder::default().find(&text, at) {
+        examine_assignment(window, found, hits);
+    }
+}
+
+/// Examines an assignment, whose positions are those of the window.
+pub(crate) fn examine_assignment(window: &Window<'_>, found: Assignment, hits: &mut Vec<Hit>) {
     let text = window.text;
     if !(LENGTH_MIN..=LENGTH_MAX).contains(&found.value.len()) {
         return;

@@ -4,6 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `assignment`, `operator`, `name`, `value` | key, operator, value: the one parser for all notations |
+//! | `value_finder` | the same for many positions of one text |
 //! | `key_words` | whether a key's words name a secret |
 //! | `words` | lists of words |
 //! | `shape` | classes of characters in a value, identifiers, placeholders |
@@ -39,12 +40,15 @@ mod testing;
 mod url;
 mod url_credentials;
 mod value;
+mod value_finder;
 mod words;
 
 use crate::rules::ParserKind;
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
+pub(crate) use generic::examine_assignment as examine_generic;
 pub use pem::canonical_key;
 pub(crate) use url::{JUDGED_LENGTH_MAX, percent_decoded};
+pub(crate) use value_finder::{AssignmentText, ValueFinder};
 
 use crate::confidence::Confidence;
 use crate::noise::NoiseCheck;

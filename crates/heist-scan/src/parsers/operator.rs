@@ -12,7 +12,7 @@ use super::value::{Opening, is_key, is_quote, is_space};
 use std::ops::Range;
 
 /// How much white space may be between an operator and its operands.
-const SPACE_MAX: usize = 128;
+pub(super) const SPACE_MAX: usize = 128;
 
 /// Authentication schemes: words before a credential in a header.
 const SCHEMES: [&[u8]; 10] = [

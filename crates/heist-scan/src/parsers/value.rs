@@ -147,24 +147,26 @@ pub(super) fn end_of_value(
         }
         (Opening::Bare, _) => {
             let end = within(is_bare)?;
-            match text.get(end) {
-                // A call, an index, a block, a generic type: code, not a literal.
-                Some(b'(' | b'[' | b'{' | b'<') => return Err(NoValue::NoLiteral),
-                // The prefix of a string.
-                Some(&mark)
-                    if is_quote(mark) && end - begin <= 2 && is_prefix(&text[begin..end]) =>
-                {
-                    return Err(NoValue::NoLiteral);
-                }
-                Some(_) => end,
-                None => literal(window.ends_object, end)?,
-            }
+            // The prefix of a string.
+            let is_prefix = end - begin <= 2
+                && text.get(end).is_some_and(|&mark| is_quote(mark))
+                && is_prefix(&text[begin..end]);
+            literal(!is_prefix && may_end_bare(window, end), end)?
         }
     };
     match end - begin {
         0 => Err(NoValue::NoLiteral),
         length if length > length_max => Err(NoValue::TooLong),
         _ => Ok(end),
+    }
+}
+
+/// Returns `true` if a value without quotes may end at `end`. Before a call, an index, a block or a
+/// generic type there is code, not a literal.
+pub(super) fn may_end_bare(window: &Window<'_>, end: usize) -> bool {
+    match window.text.get(end) {
+        Some(byte) => !matches!(byte, b'(' | b'[' | b'{' | b'<'),
+        None => window.ends_object,
     }
 }
 

@@ -4,8 +4,9 @@
 //! gone; an allowlist with `targetRules` becomes part of those rules; and the other allowlists of
 //! both sides apply to all rules.
 
+use super::budget::RuleNotes;
 use super::build::{self, BuildError};
-use super::error::{RuleError, RuleErrorKind, RuleNote};
+use super::error::{RuleError, RuleErrorKind};
 use super::file::RuleEntry;
 use super::gitleaks_names::our_names;
 use super::model::{Allowlist, Rule, RuleSet};
@@ -69,17 +70,17 @@ impl<'s, 't> Assembly<'s, 't> {
         &mut self,
         entry: RuleEntry,
         on_built_in: bool,
-        notes: &mut Vec<RuleNote>,
+        notes: &mut RuleNotes,
     ) -> Result<(), RuleError> {
         let (id, offset) = (entry.id.clone(), entry.offset);
         if entry.skip_report {
             let text = "heist ignores this rule: with `skipReport` it only serves other rules";
-            notes.push(self.rule_text.note(text, offset, Some(&id)));
+            notes.push(|| self.rule_text.note(text, offset, Some(&id)));
             return Ok(());
         }
         if self.own.insert(id.clone(), offset).is_some() {
             let text = "this rule replaces another one with the same `id` in this file; rename one";
-            notes.push(self.rule_text.note(text, offset, Some(&id)));
+            notes.push(|| self.rule_text.note(text, offset, Some(&id)));
         }
         let has_pattern =
             entry.regex.is_some() || entry.assignment.is_some() || entry.detector.is_some();
@@ -87,7 +88,7 @@ impl<'s, 't> Assembly<'s, 't> {
             if has_pattern || self.base.contains_key(&id) { Vec::new() } else { self.names(&id) };
         if let (Some(our), None) = (changed.first(), self.base.get(&id)) {
             let text = format!("heist calls this rule {our:?}; the change applies there");
-            notes.push(self.rule_text.note(text, offset, Some(&id)));
+            notes.push(|| self.rule_text.note(text, offset, Some(&id)));
             return self.change_by_gitleaks_name(&entry, &changed, notes);
         }
         let base = self.base.get(&id);
@@ -99,7 +100,7 @@ impl<'s, 't> Assembly<'s, 't> {
             Err(BuildError::NoPattern) if on_built_in => {
                 let text =
                     "the rule has no effect: it has no pattern, and no built-in rule has this `id`";
-                notes.push(self.rule_text.note(text, offset, Some(&id)));
+                notes.push(|| self.rule_text.note(text, offset, Some(&id)));
                 return Ok(());
             }
             Err(BuildError::NoPattern) => {
@@ -133,7 +134,7 @@ impl<'s, 't> Assembly<'s, 't> {
         &mut self,
         entry: &RuleEntry,
         ours: &[&str],
-        notes: &mut Vec<RuleNote>,
+        notes: &mut RuleNotes,
     ) -> Result<(), RuleError> {
         let (id, offset) = (entry.id.clone(), entry.offset);
         for our in ours {
@@ -157,7 +158,7 @@ impl<'s, 't> Assembly<'s, 't> {
         targets: &[String],
         offset: usize,
         lenient: bool,
-        notes: &mut Vec<RuleNote>,
+        notes: &mut RuleNotes,
     ) -> Result<(), RuleError> {
         if targets.is_empty() {
             self.allowlists.push(allowlist.clone());
@@ -166,13 +167,15 @@ impl<'s, 't> Assembly<'s, 't> {
             let names = self.names(target);
             if names.is_empty() && lenient {
                 let text = format!("`targetRules`: no rule is called {target:?}");
-                notes.push(self.rule_text.note(text, offset, None));
+                notes.push(|| self.rule_text.note(text, offset, None));
             } else if names.is_empty() {
                 let rules: Vec<_> = self.rules.iter().flatten().cloned().collect();
                 return Err(self.rule_text.error(names::unknown(target, &rules), offset, None));
             }
             for name in names {
                 if let Some(rule) = self.places.get(name).and_then(|&at| self.rules[at].as_mut()) {
+                    let charged = self.rule_text.budget.map(|budget| budget.add_copy(allowlist));
+                    charged.transpose().map_err(|kind| self.rule_text.error(kind, offset, None))?;
                     rule.allowlists.push(allowlist.clone());
                 }
             }

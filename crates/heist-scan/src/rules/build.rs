@@ -4,11 +4,13 @@
 //! stay, and keywords, tags and allowlists are added. A new pattern discards everything that
 //! belonged to the old one: its checksum, its longest match and its examples.
 
-use super::error::{RuleErrorKind, RuleNote};
+use super::budget::{RuleNotes, check_search};
+use super::error::RuleErrorKind;
 use super::file::RuleEntry;
 use super::model::{KEYWORD_BYTES_MIN, MAX_LENGTH_DEFAULT, Pattern, Rule};
 use super::rule_text::{RegexFacts, RuleText};
 use super::syntax;
+use std::collections::HashSet;
 
 /// Why an entry does not yield a rule.
 pub(super) enum BuildError {
@@ -23,7 +25,7 @@ pub(super) fn build(
     rule_text: &RuleText<'_>,
     entry: RuleEntry,
     base: Option<&Rule>,
-    notes: &mut Vec<RuleNote>,
+    notes: &mut RuleNotes,
 ) -> Result<Rule, BuildError> {
     let (offset, max_length) = (entry.offset, entry.max_length);
     let facts = entry.regex.as_ref().or(entry.assignment.as_ref()).and_then(|regex| regex.facts);
@@ -46,7 +48,7 @@ pub(super) fn build(
     };
     apply(entry, &mut rule);
     check_keywords(&rule).map_err(BuildError::Wrong)?;
-    if measured && !rule_text.built_in {
+    if measured && !rule_text.is_built_in() {
         let facts = match facts {
             Some(facts) => Some(facts),
             None => facts_of(&rule).map_err(BuildError::Wrong)?,
@@ -92,23 +94,19 @@ fn apply(entry: RuleEntry, rule: &mut Rule) {
     rule.entropy = entry.entropy.or(rule.entropy);
     rule.checksum = entry.checksum.or(rule.checksum);
     let any_place = entry.keywords.iter().any(String::is_empty);
-    for keyword in entry.keywords {
-        add(&mut rule.keywords, keyword.to_ascii_lowercase());
-    }
+    add_all(&mut rule.keywords, entry.keywords.iter().map(|word| word.to_ascii_lowercase()));
     // An empty keyword occurs everywhere, so the other keywords restrict nothing.
     if any_place {
         rule.keywords.clear();
     }
-    for tag in entry.tags {
-        add(&mut rule.tags, tag);
-    }
+    add_all(&mut rule.tags, entry.tags.into_iter());
     rule.allowlists.extend(entry.allowlists);
 }
 
-fn add(list: &mut Vec<String>, text: String) {
-    if !list.contains(&text) {
-        list.push(text);
-    }
+/// Adds the texts that the list does not contain yet.
+fn add_all(list: &mut Vec<String>, texts: impl Iterator<Item = String>) {
+    let mut known: HashSet<String> = list.iter().cloned().collect();
+    list.extend(texts.filter(|text| known.insert(text.clone())));
 }
 
 /// Checks that an assignment rule has keywords long enough to search for: it finds a value by the
@@ -143,10 +141,10 @@ fn facts_of(rule: &Rule) -> Result<Option<RegexFacts>, RuleErrorKind> {
 fn measure(
     rule_text: &RuleText<'_>,
     rule: &mut Rule,
-    RegexFacts { groups, longest }: RegexFacts,
+    RegexFacts { groups, longest, states }: RegexFacts,
     note_limit: bool,
     offset: usize,
-    notes: &mut Vec<RuleNote>,
+    notes: &mut RuleNotes,
 ) -> Result<(), RuleErrorKind> {
     if let Some(group) = rule.secret_group.filter(|&group| group > groups) {
         let problem = format!("there is no group {group}; the regular expression has {groups}");
@@ -158,8 +156,10 @@ fn measure(
              allows them; set `maxLength` if you need them",
             rule.max_length,
         );
-        notes.push(rule_text.note(text, offset, Some(&rule.id)));
+        notes.push(|| rule_text.note(text, offset, Some(&rule.id)));
     }
+    let searched = longest.map_or(rule.max_length, |longest| longest.min(rule.max_length));
+    check_search(states, searched)?;
     // At least 1, even if the expression matches only the empty text: the search window must not be
     // empty.
     rule.max_length = longest.map_or(rule.max_length, |longest| longest.clamp(1, rule.max_length));

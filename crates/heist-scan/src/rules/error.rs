@@ -49,6 +49,8 @@ pub enum RuleErrorKind {
         /// The largest size allowed.
         limit: usize,
     },
+    /// The deadline passed while the rules were loaded.
+    OutOfTime,
     /// A rule has no `id`.
     NoId,
     /// A rule has no pattern, or more than one.
@@ -119,6 +121,9 @@ impl fmt::Display for RuleErrorKind {
                     f,
                     "{what} of {size} {unit} is too large: the limit is {limit}; split or shorten it"
                 )
+            }
+            Self::OutOfTime => {
+                write!(f, "loading the rules took too long; allow more time or use fewer rules")
             }
             Self::NoId => write!(f, "the rule has no `id`; give it a unique name"),
             Self::Pattern(problem) => f.write_str(problem),

@@ -6,6 +6,7 @@
 //! - an unknown field produces a note; a known field with a value that it does not accept is an
 //!   error.
 
+use super::budget::RuleNotes;
 use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::model::{Allowlist, Condition, ParserKind, RegexTarget};
 use super::rule_text::{Expression, RuleText};
@@ -65,10 +66,7 @@ pub(super) struct RuleEntry {
 type ErrorAt = (RuleErrorKind, usize);
 
 /// Reads the file.
-pub(super) fn read(
-    rule_text: &RuleText<'_>,
-    notes: &mut Vec<RuleNote>,
-) -> Result<RuleFile, RuleError> {
+pub(super) fn read(rule_text: &RuleText<'_>, notes: &mut RuleNotes) -> Result<RuleFile, RuleError> {
     let document = DeTable::parse(rule_text.text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         rule_text.error(RuleErrorKind::Toml(error.message().to_owned()), offset, None)
@@ -94,12 +92,12 @@ pub(super) fn read(
                     }
                 }
             }
-            _ => notes.push(unknown_field(rule_text, key, None)),
+            _ => notes.push(|| unknown_field(rule_text, key, None)),
         }
     }
     for (table, offset) in rules {
         if table.is_empty() {
-            notes.push(rule_text.note("the rule is empty; heist ignores it", offset, None));
+            notes.push(|| rule_text.note("the rule is empty; heist ignores it", offset, None));
             continue;
         }
         file.rules.push(entry(rule_text, table, offset, notes)?);
@@ -121,9 +119,9 @@ fn note_repeated(
     rule_text: &RuleText<'_>,
     table: &DeTable<'_>,
     rule: Option<&str>,
-    notes: &mut Vec<RuleNote>,
+    notes: &mut RuleNotes,
 ) {
-    if rule_text.built_in {
+    if rule_text.is_built_in() {
         return;
     }
     let mut seen = HashSet::new();
@@ -133,7 +131,7 @@ fn note_repeated(
                 "the field `{}` is set twice, in different case; only one of the values counts",
                 key.get_ref()
             );
-            notes.push(rule_text.note(text, key.span().start, rule));
+            notes.push(|| rule_text.note(text, key.span().start, rule));
         }
     }
 }
@@ -142,7 +140,7 @@ fn extend(
     rule_text: &RuleText<'_>,
     table: &DeTable<'_>,
     offset: usize,
-    notes: &mut Vec<RuleNote>,
+    notes: &mut RuleNotes,
 ) -> Result<Extend, RuleError> {
     note_repeated(rule_text, table, None, notes);
     let mut extend = Extend { offset, ..Extend::default() };
@@ -163,7 +161,7 @@ fn extend(
                 extend.disabled = value::words("extend.disabledRules", value)
                     .map_err(|(kind, offset)| rule_text.error(kind, offset, None))?;
             }
-            _ => notes.push(unknown_field(rule_text, key, None)),
+            _ => notes.push(|| unknown_field(rule_text, key, None)),
         }
     }
     Ok(extend)
@@ -178,7 +176,7 @@ fn entry(
     rule_text: &RuleText<'_>,
     table: &DeTable<'_>,
     offset: usize,
-    notes: &mut Vec<RuleNote>,
+    notes: &mut RuleNotes,
 ) -> Result<RuleEntry, RuleError> {
     let named = table.iter().find(|(key, _)| key.get_ref().eq_ignore_ascii_case("id"));
     let id = match named {
@@ -196,7 +194,7 @@ fn entry(
         let known = field(rule_text, &mut entry, &name, value, notes)
             .map_err(|(kind, offset)| rule_text.error(kind, offset, Some(&entry.id)))?;
         if !known {
-            notes.push(unknown_field(rule_text, key, Some(&entry.id)));
+            notes.push(|| unknown_field(rule_text, key, Some(&entry.id)));
         }
     }
     Ok(entry)
@@ -208,7 +206,7 @@ fn field(
     entry: &mut RuleEntry,
     name: &str,
     value: &Spanned<DeValue<'_>>,
-    notes: &mut Vec<RuleNote>,
+    notes: &mut RuleNotes,
 ) -> Result<bool, ErrorAt> {
     let offset = value.span().start;
     let here = |kind| (kind, offset);
@@ -226,7 +224,11 @@ fn field(
         "remedy" => entry.remedy = text("remedy")?,
         "regex" => entry.regex = regex("regex")?,
         "assignment" => entry.assignment = regex("assignment")?,
-        "path" => entry.path = regex("path")?.map(|regex| regex.text),
+        "path" => {
+            let pattern = text("path")?;
+            let checked = pattern.map(|pattern| rule_text.path_regex("path", &pattern));
+            entry.path = checked.transpose().map_err(here)?;
+        }
         "detector" => entry.detector = parsed("detector", text("detector")?).map_err(here)?,
         "confidence" => {
             entry.confidence = parsed("confidence", text("confidence")?).map_err(here)?;
@@ -248,7 +250,10 @@ fn field(
         "skipreport" => {
             entry.skip_report = value::boolean("skipReport", value.get_ref()).map_err(here)?;
         }
-        "keywords" => entry.keywords = value::words("keywords", value)?,
+        "keywords" => {
+            entry.keywords = value::words("keywords", value)?;
+            rule_text.charge_words(&entry.keywords).map_err(here)?;
+        }
         "tags" => entry.tags = value::words("tags", value)?,
         "examples" => entry.examples = Some(list("examples")?),
         "counterexamples" => entry.counter_examples = Some(list("counterExamples")?),
@@ -258,11 +263,13 @@ fn field(
                 entry.allowlists.extend(allowlist);
             }
         }
-        "required" => notes.push(rule_text.note(
+        "required" => notes.push(|| {
+            rule_text.note(
             "`required` is not supported: the rule also reports matches without the required ones",
             offset,
             Some(&entry.id),
-        )),
+        )
+        }),
         _ => return Ok(false),
     }
     Ok(true)
@@ -298,7 +305,7 @@ fn allowlist(
     table: &DeTable<'_>,
     offset: usize,
     rule: Option<&str>,
-    notes: &mut Vec<RuleNote>,
+    notes: &mut RuleNotes,
 ) -> Result<(Option<Allowlist>, Vec<String>), ErrorAt> {
     note_repeated(rule_text, table, rule, notes);
     let mut allowlist = Allowlist::default();
@@ -311,10 +318,11 @@ fn allowlist(
             let patterns =
                 value::texts(field, value)?.into_iter().filter(|(pattern, _)| !pattern.is_empty());
             let checked = patterns.map(|(pattern, offset)| {
-                rule_text
-                    .regex(field, &pattern)
-                    .map(|regex| regex.text)
-                    .map_err(|kind| (kind, offset))
+                let text = match field {
+                    "paths" => rule_text.path_regex(field, &pattern),
+                    _ => rule_text.allowed_regex(field, &pattern),
+                };
+                text.map_err(|kind| (kind, offset))
             });
             checked.collect::<Result<Vec<_>, ErrorAt>>()
         };
@@ -331,7 +339,9 @@ fn allowlist(
             "paths" => allowlist.paths = regexes("paths")?,
             "regexes" => allowlist.regexes = regexes("regexes")?,
             "stopwords" => {
-                let words = value::words("stopwords", value)?.into_iter();
+                let words = value::words("stopwords", value)?;
+                rule_text.charge_words(&words).map_err(here)?;
+                let words = words.into_iter();
                 // An empty stopword would be in every secret, which is never what the author meant.
                 allowlist.stopwords = words
                     .filter(|word| !word.is_empty())
@@ -339,29 +349,38 @@ fn allowlist(
                     .collect();
             }
             "targetrules" if rule.is_none() => targets = value::words("targetRules", value)?,
-            _ => notes.push(unknown_field(rule_text, key, rule)),
+            _ => notes.push(|| unknown_field(rule_text, key, rule)),
         }
+    }
+    if let Some(budget) = rule_text.budget {
+        budget.add_allowlist(&allowlist).map_err(|kind| (kind, offset))?;
     }
     let empty = allowlist.paths.is_empty()
         && allowlist.regexes.is_empty()
         && allowlist.stopwords.is_empty();
     let never = empty || by_commit && allowlist.condition == Condition::All;
     match (by_commit, never) {
-        (true, true) => notes.push(rule_text.note(
+        (true, true) => notes.push(|| {
+            rule_text.note(
             "the allowlist has no effect: it is limited to `commits`, but scanned files have none",
             offset,
             rule,
-        )),
-        (true, false) => notes.push(rule_text.note(
-            "heist ignores `commits`, because scanned files have none; the other checks apply",
-            offset,
-            rule,
-        )),
-        (false, true) => notes.push(rule_text.note(
-            "the allowlist has no effect: set `paths`, `regexes` or `stopwords`",
-            offset,
-            rule,
-        )),
+        )
+        }),
+        (true, false) => notes.push(|| {
+            rule_text.note(
+                "heist ignores `commits`, because scanned files have none; the other checks apply",
+                offset,
+                rule,
+            )
+        }),
+        (false, true) => notes.push(|| {
+            rule_text.note(
+                "the allowlist has no effect: set `paths`, `regexes` or `stopwords`",
+                offset,
+                rule,
+            )
+        }),
         (false, false) => {}
     }
     Ok((Some(allowlist).filter(|_| !never), targets))

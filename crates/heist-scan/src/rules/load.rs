@@ -10,6 +10,7 @@
 //! every start has to.
 
 use super::assembly::Assembly;
+use super::budget::{RuleBudget, RuleNotes};
 use super::data;
 use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::file::{self, Extend};
@@ -21,6 +22,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Instant;
 
 /// How deep `extend` may nest. The same limit as in gitleaks.
 const EXTEND_DEPTH_MAX: usize = 2;
@@ -59,8 +61,7 @@ impl RuleSet {
     /// not valid TOML, or contains an invalid value. An unknown field is not an error; it causes a
     /// note.
     pub fn load(path: &Path) -> Result<Loaded, RuleError> {
-        let text = read_file(path).map_err(|kind| RuleError::new(kind).in_file(path))?;
-        load_text(&text, path)
+        RuleLoader::new().load(path)
     }
 
     /// Loads a rule file below `directory`. Neither this file nor the files that it extends may lie
@@ -70,11 +71,7 @@ impl RuleSet {
     ///
     /// The same as for [`RuleSet::load`]; also, if a file is not below the directory.
     pub fn load_below(directory: &Path, file: &Path) -> Result<Loaded, RuleError> {
-        let path = directory.join(file);
-        let mut loader = Loader { below: Some(directory.to_owned()), ..Loader::default() };
-        let text = loader.read(&path).map_err(|kind| RuleError::new(kind).in_file(&path))?;
-        let rules = loader.file(&text, &path, 0)?;
-        Ok(loader.loaded(rules))
+        RuleLoader::new().load_below(directory, file)
     }
 
     /// Parses rules from a text. Errors call it `origin`; files that it extends are searched for
@@ -97,14 +94,57 @@ impl RuleSet {
     ///
     /// The same as for [`RuleSet::load`].
     pub fn parse(text: &str, origin: &str) -> Result<Loaded, RuleError> {
-        load_text(text, Path::new(origin))
+        RuleLoader::new().load_text(text, Path::new(origin))
     }
 }
 
-fn load_text(text: &str, origin: &Path) -> Result<Loaded, RuleError> {
-    let mut loader = Loader::default();
-    let rules = loader.file(text, origin, 0)?;
-    Ok(loader.loaded(rules))
+/// Loads several rule files, which share one budget: the number and the size of their expressions
+/// and keywords are limited, because a rule file may come from whoever wrote the files that are
+/// scanned.
+#[derive(Debug, Default)]
+pub struct RuleLoader {
+    budget: RuleBudget,
+}
+
+impl RuleLoader {
+    /// Creates a loader.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets when loading must end. `None` by default.
+    #[must_use]
+    pub fn deadline(self, deadline: Option<Instant>) -> Self {
+        Self { budget: RuleBudget::new(deadline) }
+    }
+
+    /// Loads a rule file, as [`RuleSet::load`] does.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`RuleSet::load`], with the files that this loader has loaded before counted
+    /// in; and an error if the deadline has passed.
+    pub fn load(&self, path: &Path) -> Result<Loaded, RuleError> {
+        let text = read_file(path).map_err(|kind| RuleError::new(kind).in_file(path))?;
+        self.load_text(&text, path)
+    }
+
+    /// Loads a rule file below `directory`, as [`RuleSet::load_below`] does.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`load`](Self::load); also, if a file is not below the directory.
+    pub fn load_below(&self, directory: &Path, file: &Path) -> Result<Loaded, RuleError> {
+        let path = directory.join(file);
+        let loader = Loader { below: Some(directory.to_owned()), ..Loader::new(&self.budget) };
+        let text = loader.read(&path).map_err(|kind| RuleError::new(kind).in_file(&path))?;
+        loader.load(&text, &path)
+    }
+
+    fn load_text(&self, text: &str, origin: &Path) -> Result<Loaded, RuleError> {
+        Loader::new(&self.budget).load(text, origin)
+    }
 }
 
 /// # Panics
@@ -118,10 +158,11 @@ fn read_built_in() -> RuleSet {
 }
 
 pub(super) fn parse_built_in(files: &[(&str, &str)]) -> Result<Loaded, RuleError> {
-    let mut loader = Loader::default();
+    let budget = RuleBudget::default();
+    let mut loader = Loader::new(&budget);
     let mut rules = RuleSet::default();
     for (name, text) in files {
-        let rule_text = RuleText::new(Path::new(name), text, true);
+        let rule_text = RuleText::new(Path::new(name), text, None);
         let file = file::read(&rule_text, &mut loader.notes)?;
         let read = loader.assemble(&rule_text, file, RuleSet::default(), 0)?;
         rules.rules.extend(read.rules);
@@ -148,9 +189,9 @@ fn file_too_large(size: usize) -> RuleErrorKind {
 }
 
 /// The state while a file and the files it extends are loaded.
-#[derive(Default)]
-struct Loader {
-    notes: Vec<RuleNote>,
+struct Loader<'b> {
+    budget: &'b RuleBudget,
+    notes: RuleNotes,
     /// `true` once a file extends the built-in rules. From then on, unknown rule names may be
     /// gitleaks' names of rules that heist does not have, so they are not errors.
     on_built_in: bool,
@@ -160,9 +201,19 @@ struct Loader {
     below: Option<PathBuf>,
 }
 
-impl Loader {
+impl<'b> Loader<'b> {
+    fn new(budget: &'b RuleBudget) -> Self {
+        let notes = RuleNotes::default();
+        Self { budget, notes, on_built_in: false, open: Vec::new(), below: None }
+    }
+
+    fn load(mut self, text: &str, origin: &Path) -> Result<Loaded, RuleError> {
+        let rules = self.file(text, origin, 0)?;
+        Ok(self.loaded(rules))
+    }
+
     fn loaded(self, rules: RuleSet) -> Loaded {
-        Loaded { rules, notes: self.notes, on_built_in: self.on_built_in }
+        Loaded { rules, notes: self.notes.finish(), on_built_in: self.on_built_in }
     }
 
     /// Reads a file, below the directory if there is one.
@@ -182,7 +233,8 @@ impl Loader {
         if text.len() > FILE_BYTES_MAX {
             return Err(RuleError::new(file_too_large(text.len())).in_file(origin));
         }
-        let rule_text = RuleText::new(origin, text, false);
+        self.budget.add_file(text).map_err(|kind| RuleError::new(kind).in_file(origin))?;
+        let rule_text = RuleText::new(origin, text, Some(self.budget));
         let file = file::read(&rule_text, &mut self.notes)?;
         // A text that is not a file cannot be extended, so it cannot be part of a cycle.
         let is_file = origin.canonicalize().map(|path| self.open.push(path)).is_ok();
@@ -209,7 +261,7 @@ impl Loader {
                 "heist ignores `extend` here: it follows at most {EXTEND_DEPTH_MAX} levels of \
                  files; merge some of them"
             );
-            self.notes.push(rule_text.note(text, extend.offset, None));
+            self.notes.push(|| rule_text.note(text, extend.offset, None));
             return Ok(base);
         }
         if extend.use_default {
@@ -223,7 +275,7 @@ impl Loader {
                     "heist ignores `extend.path` here: {path:?} extends itself, directly or through \
                      other files; remove one of these `extend.path` lines"
                 );
-                self.notes.push(rule_text.note(text, extend.offset, None));
+                self.notes.push(|| rule_text.note(text, extend.offset, None));
                 return Ok(base);
             }
             let in_path = |kind| RuleError::new(kind).in_file(&path);
@@ -271,7 +323,7 @@ impl Loader {
                     let text = format!(
                         "{path:?} is not next to this file; heist uses it from the working directory"
                     );
-                    self.notes.push(rule_text.note(text, extend.offset, None));
+                    self.notes.push(|| rule_text.note(text, extend.offset, None));
                     (PathBuf::from(path), metadata)
                 }
                 Err(_) => return Err(failed(unreadable(&beside, &error))),
@@ -298,7 +350,7 @@ impl Loader {
         for name in &file.extend.disabled {
             if !assembly.disable(name) {
                 let text = format!("`disabledRules`: no rule is called {name:?}");
-                self.notes.push(rule_text.note(text, file.extend.offset, None));
+                self.notes.push(|| rule_text.note(text, file.extend.offset, None));
             }
         }
         for entry in file.rules {

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `model` | the types: a rule, an allowlist, a set of rules |
 //! | `error` | errors and notes about rules, with file and line |
+//! | `budget` | what the rules of files may cost |
 //! | `rule_text` | the text of a rule file, and line numbers in it |
 //! | `value` | reads TOML values as leniently as gitleaks does |
 //! | `file` | reads one file, field by field |
@@ -36,6 +37,7 @@
 //! | `generic` | `true` for noisy rules, which `--no-generic` turns off |
 
 mod assembly;
+mod budget;
 mod build;
 mod check;
 mod data;
@@ -53,7 +55,7 @@ mod value;
 pub use check::{Find, Problem, check_examples, check_rule, check_rules};
 pub use error::{RuleError, RuleErrorKind, RuleNote, RulePlace};
 pub use gitleaks_names::our_names;
-pub use load::Loaded;
+pub use load::{Loaded, RuleLoader};
 pub(crate) use model::KEYWORD_BYTES_MIN;
 pub use model::{
     Allowlist, Condition, MAX_LENGTH_DEFAULT, ParserKind, Pattern, REMEDY_DEFAULT, RegexTarget,

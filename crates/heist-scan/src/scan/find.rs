@@ -9,7 +9,7 @@ use super::capture::capture;
 use super::context::surroundings;
 use super::emit::RuleTextCache;
 use super::lines::{LineCursor, LinePosition, Newline};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, StopCheck};
 use crate::decode::utf16_guess;
 use crate::detector::Detector;
 use crate::finding::Finding;
@@ -71,6 +71,7 @@ fn find_in_chunks(detector: &SecretDetector, bytes: &[u8], chunk_bytes: usize) -
             is_end: start + window.len() == bytes.len(),
             encoding: newline.encoding(),
             path: &path,
+            stop: StopCheck::default(),
         };
         detector.scan(&chunk, &mut scratch, &mut matches);
         capture(&mut matches, window, start as u64, cursor, &mut captured);

@@ -13,7 +13,7 @@ use super::in_flight::InFlightGuard;
 use super::large::{FileContents, LargeFile};
 use super::lines::{LineCursor, LinePosition, Newline};
 use super::progress::WorkerCounts;
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, StopCheck};
 use crate::decode::utf16_guess;
 use crate::detector::{Detector, Match};
 use crate::report::Outcome;
@@ -25,6 +25,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// What a worker can ask of the other workers of its scan.
@@ -376,7 +377,9 @@ impl<D: Detector> ObjectScanner<D> {
             // After a failed read, one more chunk ends the object.
             let failure = self.window.fill(part.limit, read).err();
             let owned = self.window.next_owned(part.to);
-            self.scan_chunk(&owned, rule_path, *cursor);
+            if !self.scan_chunk(&owned, rule_path, *cursor) {
+                return PartEnd::Stopped;
+            }
             let bytes = owned.end - owned.start;
             let is_short = self.window.is_ended()
                 && part.limit != u64::MAX
@@ -403,7 +406,22 @@ impl<D: Detector> ObjectScanner<D> {
 
     /// Lets the detector search the positions `owned` and captures its matches. `cursor` is where
     /// the window begins.
-    fn scan_chunk(&mut self, owned: &std::ops::Range<u64>, rule_path: &Path, cursor: LineCursor) {
+    ///
+    /// Returns `false` if the search ended early.
+    fn scan_chunk(
+        &mut self,
+        owned: &std::ops::Range<u64>,
+        rule_path: &Path,
+        cursor: LineCursor,
+    ) -> bool {
+        let ended_early = AtomicBool::new(false);
+        let context = &self.context;
+        let is_stopped = || {
+            let is_stopped = context.is_stopped();
+            // Relaxed: only this thread uses it.
+            ended_early.fetch_or(is_stopped, Ordering::Relaxed);
+            is_stopped
+        };
         let (bytes, offset) = (self.window.bytes(), self.window.offset());
         let at = |position: u64| usize::try_from(position - offset).unwrap_or(usize::MAX);
         let chunk = Chunk {
@@ -413,6 +431,7 @@ impl<D: Detector> ObjectScanner<D> {
             is_end: self.window.is_ended(),
             encoding: cursor.newline.encoding(),
             path: rule_path,
+            stop: StopCheck(Some(&is_stopped)),
         };
         let detector = &self.context.detector;
         let scratch = self.scratch.get_or_insert_with(|| detector.scratch());
@@ -420,6 +439,7 @@ impl<D: Detector> ObjectScanner<D> {
         if !self.matches.is_empty() {
             capture(&mut self.matches, bytes, offset, cursor, &mut self.captured);
         }
+        !ended_early.into_inner()
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct AllowlistInput<'a> {
 
 impl Allow {
     pub(crate) fn new(list: &Allowlist) -> Self {
-        let lazily = |patterns: &[String]| patterns.iter().map(LazyRegex::new).collect();
+        let lazily = |patterns: &[String]| patterns.iter().map(LazyRegex::without_groups).collect();
         Self {
             description: list.description.clone(),
             condition: list.condition,
@@ -97,7 +97,11 @@ fn any(regexes: &[LazyRegex], text: &[u8]) -> bool {
 
 /// Returns `true` if `text` contains `word`, ignoring ASCII case.
 pub(crate) fn contains(text: &[u8], word: &[u8]) -> bool {
-    !word.is_empty() && text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
+    let Some((&first, rest)) = word.split_first() else { return false };
+    let Some(last) = text.len().checked_sub(rest.len()) else { return false };
+    let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+    memchr::memchr2_iter(lower, upper, &text[..last])
+        .any(|at| text[at + 1..at + word.len()].eq_ignore_ascii_case(rest))
 }
 
 /// Returns a path as rules see it, with `/` between its parts.

@@ -193,13 +193,13 @@ pub(crate) fn always_has_run(hir: &Hir) -> bool {
 }
 
 /// Returns how many letters and digits these parts begin with at least, and whether the parts
-/// consist of nothing else.
+/// consist of nothing else. More than a run needs are not counted.
 fn alphanumerics_ahead(parts: &[&Hir]) -> (usize, bool) {
     let mut count = 0;
     for part in parts {
         let (more, is_all) = alphanumerics_of(part);
         count += more;
-        if !is_all {
+        if !is_all || count >= RUN_BYTES_MIN {
             return (count, false);
         }
     }

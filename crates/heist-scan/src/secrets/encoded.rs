@@ -423,6 +423,7 @@ impl Decoder<'_, '_> {
             path: self.chunk.path,
             encoding,
             origin: TextOrigin::Decoded(view),
+            stop: self.chunk.stop,
         };
         inner.found.clear();
         inner.examine(self.detector, &text);

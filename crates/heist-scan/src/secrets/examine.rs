@@ -8,18 +8,22 @@ use super::allow::contains;
 use super::boundary::begins_word;
 use super::explain::{NotedCandidate, Notes};
 use super::literal::LITERAL_BYTES_MAX;
-use super::pattern::{RegexMatch, Searcher};
+use super::pattern::{RegexMatch, Searchers};
 use super::plan::{LiteralUse, Plan};
 use super::prefilter::Candidates;
 use super::rule::{ActiveRule, KEYWORD_REACH};
 use super::search_starts::{DECODED_SEARCH_MAX, SearchStarts};
-use super::verdict::{Candidate, Parsed, Unobserved, Verdict};
+use super::verdict::{Candidate, Parsed, Unobserved, Verdict, rejects_generic};
+use crate::chunk::StopCheck;
 use crate::confidence::Confidence;
 use crate::decode::{Decoded, is_in_text};
 use crate::detector::Overlap;
 use crate::encoding::Encoding;
 use crate::masked::mask;
-use crate::parsers::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
+use crate::parsers::{
+    ASSIGNMENT_REACH, Assignment, AssignmentText, Hit, Reach, ValueFinder, Window, assignment,
+    examine_generic,
+};
 use crate::rules::Rule;
 use crate::tree_rules::Standing;
 use std::borrow::Cow;
@@ -38,6 +42,7 @@ pub(crate) struct Text<'a> {
     /// How the text is encoded in its object.
     pub(crate) encoding: Encoding,
     pub(crate) origin: TextOrigin<'a>,
+    pub(crate) stop: StopCheck<'a>,
 }
 
 /// The origin of a text.
@@ -47,8 +52,8 @@ pub(crate) enum TextOrigin<'a> {
     Plain { offset: u64 },
     /// A decoded text.
     Decoded(View<'a>),
-    /// The part of a decoded text that a rule sees from one position.
-    Seen,
+    /// The part of a decoded text that a rule sees from one position. It begins at `from`.
+    Seen { from: usize },
 }
 
 /// A decoded window of encoded text. The window's limits do not affect the result: from each
@@ -82,7 +87,8 @@ impl<'a> View<'a> {
             ends_object: self.end.is_some_and(|end| end <= to),
             path: text.path,
             encoding: text.encoding,
-            origin: TextOrigin::Seen,
+            origin: TextOrigin::Seen { from: begin },
+            stop: text.stop,
         };
         (text, begin)
     }
@@ -118,25 +124,28 @@ pub(crate) struct Examiner {
     hits: Vec<Hit>,
     /// The prefilter's candidates in an assignment's key.
     keywords: Candidates,
+    values: ValueFinder,
     /// The search starts; empty unless a rule without a literal needs them.
     starts: SearchStarts,
     /// Search starts near keywords that a rule has already been searched from.
     searched: HashSet<(u32, usize)>,
-    /// One searcher per rule. Boxed, because there are many rules and most never need one.
-    searchers: Vec<Option<Box<Searcher>>>,
+    searchers: Searchers,
+    /// The work since the last look at [`Text::stop`].
+    work: usize,
+    is_stopped: bool,
 }
-
-/// How far before its first long run a value may begin.
-const VALUE_BEFORE_RUN: usize = 96;
 
 /// If a match can begin at no more than this many positions, try each of them.
 const STARTS_MAX: usize = 4;
 
+/// How many searches for an expression pass between two looks at the clock. One in a long text
+/// counts for several.
+const WORK_PER_CHECK: usize = 64;
+const WORK_BYTES: usize = 64;
+
 impl Examiner {
     pub(crate) fn new(rules: usize) -> Self {
-        let mut searchers = Vec::new();
-        searchers.resize_with(rules, || None);
-        Self { searchers, ..Self::default() }
+        Self { searchers: Searchers::new(rules), ..Self::default() }
     }
 
     /// Adds the secrets that begin at the text's owned positions to `found`. Keeps the prefilter's
@@ -146,36 +155,46 @@ impl Examiner {
         candidates.clear();
         self.starts.clear();
         self.searched.clear();
+        self.values.clear();
+        self.is_stopped = false;
         detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
         for hit in &candidates.anchors {
+            if self.is_stopped(text, 0) {
+                break;
+            }
             self.examine_from(text, hit.at, |examiner, text, at| {
                 for &place in detector.plan.uses(hit.literal) {
                     examiner.apply_use(detector, text, at, place);
                 }
             });
         }
-        if !detector.plan.at_runs.is_empty() {
-            for &at in &candidates.runs {
-                self.examine_from(text, at, |examiner, text, at| {
-                    for &(rule, kind) in &detector.plan.at_runs {
-                        examiner.apply_use(detector, text, at, LiteralUse::Parser { rule, kind });
-                    }
-                });
+        let Plan { at_runs, keywords, .. } = &detector.plan;
+        let are_wanted = !at_runs.is_empty() || !keywords.is_empty();
+        for (at, has_digit) in candidates.runs_and_values().filter(|_| are_wanted) {
+            if self.is_stopped(text, 0) {
+                break;
             }
-        }
-        if !detector.plan.keywords.is_empty() {
-            for &at in candidates.runs.iter().chain(&candidates.values) {
-                self.examine_from(text, at, |examiner, text, at| {
-                    examiner.examine_value(detector, text, at);
-                });
-            }
+            self.examine_from(text, at, |examiner, text, at| {
+                examiner.examine_value(detector, text, at, has_digit);
+            });
         }
         self.candidates = candidates;
         match text.origin {
             TextOrigin::Plain { offset } => self.search_everywhere(detector, text, offset),
             TextOrigin::Decoded(view) => self.search_view_everywhere(detector, text, &view),
-            TextOrigin::Seen => {}
+            TextOrigin::Seen { .. } => {}
         }
+    }
+
+    /// Counts work, in bytes that an expression or a parser may read. Returns `true` if the search
+    /// must end early.
+    fn is_stopped(&mut self, text: &Text<'_>, bytes: usize) -> bool {
+        self.work += 1 + bytes / WORK_BYTES;
+        if self.work >= WORK_PER_CHECK {
+            self.work = 0;
+            self.is_stopped |= text.stop.is_stopped();
+        }
+        self.is_stopped
     }
 
     /// Scans from one position: the whole text if it is plain, or else the part seen from there.
@@ -220,20 +239,40 @@ impl Examiner {
             LiteralUse::Near { rule } => self.search_near(detector, text, at, rule),
             LiteralUse::Assignment { rule } => self.examine_assignment(detector, text, at, rule),
             LiteralUse::Parser { rule, kind } => {
+                if detector.rules[rule as usize].rule.generic && !self.wants_generic(text) {
+                    return;
+                }
                 let (window, from) = cut(text, at, kind.reach());
                 let mut hits = std::mem::take(&mut self.hits);
-                hits.clear();
                 kind.examine(&window, &mut hits);
-                let moved = |range: Range<usize>| range.start + from..range.end + from;
-                for Hit { whole, secret, key, form, noise } in hits.drain(..) {
-                    let (whole, secret, key) = (moved(whole), moved(secret), moved(key));
-                    let parsed = Some(Parsed { key, form, noise });
-                    self.judge(detector, text, rule, whole, secret, parsed);
-                }
+                self.judge_hits(detector, text, from, rule, &mut hits);
                 self.hits = hits;
             }
             // The decoders handle these candidates later.
             LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
+        }
+    }
+
+    /// Returns `false` if the judgement rejects every match of a generic rule in this text, and
+    /// nobody asks why.
+    fn wants_generic(&self, text: &Text<'_>) -> bool {
+        !rejects_generic(text.encoding) || self.notes.is_some()
+    }
+
+    /// Judges the hits of a parser in a window that begins at `from`.
+    fn judge_hits(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        from: usize,
+        rule: u32,
+        hits: &mut Vec<Hit>,
+    ) {
+        let moved = |range: Range<usize>| range.start + from..range.end + from;
+        for Hit { whole, secret, key, form, noise } in hits.drain(..) {
+            let (whole, secret, key) = (moved(whole), moved(secret), moved(key));
+            let parsed = Some(Parsed { key, form, noise });
+            self.judge(detector, text, rule, whole, secret, parsed);
         }
     }
 
@@ -257,9 +296,12 @@ impl Examiner {
         }
         let end = |start: usize| (start + reach).min(text.bytes.len());
         if last - first < STARTS_MAX {
+            if self.is_stopped(text, reach) {
+                return;
+            }
             let group = active.rule.secret_group;
             for start in first..=last {
-                let searcher = &mut self.searchers[rule as usize];
+                let searcher = self.searchers.of(rule);
                 let span = start..end(start);
                 let found = active
                     .regex
@@ -298,7 +340,10 @@ impl Examiner {
         let active = &detector.rules[rule as usize];
         let mut from = window.start;
         while from < window.end {
-            let searcher = &mut self.searchers[rule as usize];
+            if self.is_stopped(text, window.end - from) {
+                return;
+            }
+            let searcher = self.searchers.of(rule);
             let (span, group) = (from..window.end, active.rule.secret_group);
             let found = active.regex.find(text.bytes, span, false, group, searcher);
             let Some(RegexMatch { whole, secret }) = found else { return };
@@ -424,10 +469,36 @@ impl Examiner {
     }
 
     /// Finds the assignment whose value contains the run at `at`, and tries the rules whose
-    /// keywords are in its key.
-    fn examine_value(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize) {
+    /// keywords are in its key, and the generic rules if the run has a digit.
+    fn examine_value(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        at: usize,
+        has_digit: bool,
+    ) {
+        let offset = if let TextOrigin::Seen { from } = text.origin { from } else { 0 };
+        let &Text { bytes, begins_object, ends_object, .. } = text;
+        let visible = AssignmentText { bytes, begins_object, ends_object, offset };
+        let Some(found) = self.values.find(&visible, at) else { return };
         let (window, from) = cut(text, at, ASSIGNMENT_REACH);
-        let Some(found) = assignment::from_value_within(&window, VALUE_BEFORE_RUN) else { return };
+        let in_window = |range: &Range<usize>| range.start - from..range.end - from;
+        let found = Assignment {
+            key: in_window(&found.key),
+            value: in_window(&found.value),
+            quoted: found.quoted,
+        };
+        if has_digit && self.wants_generic(text) {
+            for &rule in &detector.plan.at_runs {
+                if self.is_stopped(text, 0) {
+                    return;
+                }
+                let mut hits = std::mem::take(&mut self.hits);
+                examine_generic(&window, found.clone(), &mut hits);
+                self.judge_hits(detector, text, from, rule, &mut hits);
+                self.hits = hits;
+            }
+        }
         let mut keywords = std::mem::take(&mut self.keywords);
         keywords.clear();
         for place in found.key.clone() {
@@ -477,7 +548,7 @@ impl Examiner {
             return;
         }
         let value = &window.text[found.value.clone()];
-        if regex.is_match_with(value, &mut self.searchers[rule as usize]) {
+        if regex.is_match_with(value, self.searchers.of(rule)) {
             let secret = found.value.start + from..found.value.end + from;
             let whole = (found.key.start + from).min(secret.start)..secret.end;
             self.judge(detector, text, rule, whole, secret, None);

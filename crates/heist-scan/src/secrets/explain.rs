@@ -10,7 +10,7 @@
 
 use super::SecretDetector;
 use super::verdict::{Step, Verdict, Witness};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, StopCheck};
 use crate::decode::utf16_guess;
 use crate::detector::{Detector as _, Overlap, RuleIndex};
 use crate::encoding::Encoding;
@@ -146,7 +146,8 @@ impl SecretDetector {
         let encoding = utf16_guess(object).unwrap_or_default();
         let line = line_range(object, encoding, line)?;
         let (bytes, owned) = (object, 0..object.len());
-        let chunk = Chunk { bytes, owned, offset: 0, is_end: true, encoding, path };
+        let stop = StopCheck::default();
+        let chunk = Chunk { bytes, owned, offset: 0, is_end: true, encoding, path, stop };
         Some(self.explain(&chunk, line))
     }
 

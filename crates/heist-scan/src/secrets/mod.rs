@@ -203,7 +203,7 @@ impl SecretDetector {
             seen_encoded,
             path_rules,
             checksum_rules,
-            any_path_rule: LazyRegex::new(any_path),
+            any_path_rule: LazyRegex::without_groups(any_path),
             tree,
         }
     }
@@ -314,6 +314,7 @@ impl Detector for SecretDetector {
             path: chunk.path,
             encoding: Encoding::Plain,
             origin: TextOrigin::Plain { offset: chunk.offset },
+            stop: chunk.stop,
         };
         scratch.examiner.found.clear();
         scratch.examiner.examine(self, &text);

@@ -49,18 +49,25 @@ pub(crate) struct Plan {
     /// Keywords of assignments whose values contain runs, with their rules. The detector searches
     /// for them in the keys of such values.
     pub(crate) keywords: Vec<(Literal, Vec<u32>)>,
-    /// Rules whose parsers run at each run of letters and digits.
-    pub(crate) at_runs: Vec<(u32, ParserKind)>,
+    /// Rules of [`ParserKind::GenericSecret`], which runs at each run of letters and digits.
+    pub(crate) at_runs: Vec<u32>,
     /// Rules without any literal: the detector tries their expressions everywhere.
     pub(crate) everywhere: Vec<u32>,
     /// Rules whose only literals are keywords: see [`LiteralUse::Near`].
     pub(crate) near: Vec<u32>,
 }
 
+/// The numbers of the literals that a plan has so far.
+#[derive(Debug, Default)]
+struct KnownLiterals {
+    sought: HashMap<Sought, usize>,
+    keywords: HashMap<Literal, usize>,
+}
+
 impl Plan {
     pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
         let mut plan = Self::default();
-        let mut known = HashMap::new();
+        let mut known = KnownLiterals::default();
         for (index, (rule, expression)) in rules.iter().zip(expressions_of(rules)).enumerate() {
             plan.longest.push(rule.max_length);
             plan.add_rule(index as u32, rule, expression, &mut known);
@@ -87,7 +94,7 @@ impl Plan {
         number: u32,
         rule: &Rule,
         expression: Expression,
-        known: &mut HashMap<Sought, usize>,
+        known: &mut KnownLiterals,
     ) {
         match &rule.pattern {
             Pattern::Path => {}
@@ -97,7 +104,7 @@ impl Plan {
                         Trigger::Literal(text) => Literal::exactly(text.as_bytes()),
                         Trigger::LiteralNoCase(text) => Literal::either_case(text.as_bytes()),
                         Trigger::Run => {
-                            self.at_runs.push((number, *kind));
+                            self.at_runs.push(number);
                             continue;
                         }
                     };
@@ -107,7 +114,7 @@ impl Plan {
             Pattern::Assignment(_) => {
                 for keyword in keywords(rule) {
                     if expression.always_has_run {
-                        self.add_keyword(keyword, number);
+                        self.add_keyword(keyword, number, &mut known.keywords);
                     } else {
                         self.add(keyword, LiteralUse::Assignment { rule: number }, known);
                     }
@@ -142,19 +149,20 @@ impl Plan {
         }
     }
 
-    fn add_keyword(&mut self, keyword: Literal, rule: u32) {
-        match self.keywords.iter_mut().find(|(known, _)| *known == keyword) {
-            Some((_, rules)) => rules.push(rule),
-            None => self.keywords.push((keyword, vec![rule])),
-        }
+    fn add_keyword(&mut self, keyword: Literal, rule: u32, known: &mut HashMap<Literal, usize>) {
+        let number = *known.entry(keyword).or_insert_with_key(|keyword| {
+            self.keywords.push((keyword.clone(), Vec::new()));
+            self.keywords.len() - 1
+        });
+        self.keywords[number].1.push(rule);
     }
 
-    fn add(&mut self, literal: Literal, place: LiteralUse, known: &mut HashMap<Sought, usize>) {
+    fn add(&mut self, literal: Literal, place: LiteralUse, known: &mut KnownLiterals) {
         self.add_gated(Sought { literal, gate: None, begins_word: false }, place, known);
     }
 
-    fn add_gated(&mut self, sought: Sought, place: LiteralUse, known: &mut HashMap<Sought, usize>) {
-        let number = *known.entry(sought).or_insert_with_key(|sought| {
+    fn add_gated(&mut self, sought: Sought, place: LiteralUse, known: &mut KnownLiterals) {
+        let number = *known.sought.entry(sought).or_insert_with_key(|sought| {
             self.sought.push(sought.clone());
             self.uses.push(Vec::new());
             self.sought.len() - 1

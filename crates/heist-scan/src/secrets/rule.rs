@@ -46,7 +46,7 @@ impl ActiveRule {
         let needs_keyword = matches!(rule.pattern, Pattern::Regex(_)) && !rule.keywords.is_empty();
         Self {
             regex,
-            path: rule.path.as_deref().map(LazyRegex::new),
+            path: rule.path.as_deref().map(LazyRegex::without_groups),
             allows: rule.allowlists.iter().map(Allow::new).collect(),
             needs_keyword,
             rule,

@@ -20,7 +20,7 @@
 
 use super::SecretDetector;
 use super::allow::{Allow, AllowlistInput};
-use super::pattern::Searcher;
+use super::pattern::Searchers;
 use super::rule::{ActiveRule, KeywordCheck, LINE_REACH};
 use crate::confidence::Confidence;
 use crate::encoding::Encoding;
@@ -201,7 +201,7 @@ impl SecretDetector {
         &self,
         mut candidate: Candidate<'_>,
         path: &Path,
-        searchers: &mut [Option<Box<Searcher>>],
+        searchers: &mut Searchers,
         witness: &mut impl Witness,
     ) -> Verdict {
         let judged = self
@@ -223,7 +223,7 @@ impl SecretDetector {
     pub(crate) fn judge_content(
         &self,
         candidate: &mut Candidate<'_>,
-        searchers: &mut [Option<Box<Searcher>>],
+        searchers: &mut Searchers,
         witness: &mut impl Witness,
     ) -> Result<ContentVerdict, Rejection> {
         let active = &self.rules[candidate.rule as usize];
@@ -238,7 +238,7 @@ impl SecretDetector {
             Encoding::Utf16Le | Encoding::Utf16Be => {
                 witness.passed(Step::Encoding, || "UTF-16: all rules apply".into());
             }
-            _ if rule.generic => {
+            encoding if rule.generic && rejects_generic(encoding) => {
                 let reason = "a generic rule, which does not apply to decoded text";
                 return Err(witness.reject(Step::Encoding, reason));
             }
@@ -424,13 +424,13 @@ impl SecretDetector {
         &self,
         text: &[u8],
         secret: &Range<usize>,
-        searchers: &mut [Option<Box<Searcher>>],
+        searchers: &mut Searchers,
     ) -> bool {
         // Include one byte on each side, for expressions that check it.
         let span = secret.start.saturating_sub(1)..(secret.end + 1).min(text.len());
         self.checksum_rules.iter().any(|&rule| {
             let active = &self.rules[rule as usize];
-            let searcher = &mut searchers[rule as usize];
+            let searcher = searchers.of(rule);
             let group = active.rule.secret_group;
             let found = active.regex.find(text, span.clone(), false, group, searcher);
             let has_form = found.is_some_and(|found| found.secret == *secret);
@@ -438,6 +438,11 @@ impl SecretDetector {
             has_form && active.rule.checksum.is_some_and(|checksum| !checksum.holds(bytes))
         })
     }
+}
+
+/// Returns `true` if generic rules do not apply to text in this encoding.
+pub(crate) fn rejects_generic(encoding: Encoding) -> bool {
+    !matches!(encoding, Encoding::Plain | Encoding::Utf16Le | Encoding::Utf16Be)
 }
 
 /// Returns the reason for a match of a rule without a parser.

@@ -116,21 +116,21 @@ fn invalid_toml_is_an_error_with_its_line() {
 
 #[test]
 fn oversized_input_is_an_error() {
-    let error = fail(&format!("[[rules]]\nid = 'a'\nregex = '{}'", "a".repeat(65 << 10)));
+    let error = fail(&format!("[[rules]]\nid = 'a'\nregex = '{}'", "a".repeat(17 << 10)));
     assert!(
         error
             .to_string()
-            .contains("a regular expression of 66560 bytes is too large: the limit is 65536")
+            .contains("a regular expression of 17408 bytes is too large: the limit is 16384")
     );
 
-    let error = fail(&"#".repeat((16 << 20) + 1));
-    assert!(error.to_string().contains("a file of 16777217 bytes"), "{error}");
+    let error = fail(&"#".repeat((1 << 20) + 1));
+    assert!(error.to_string().contains("a file of 1048577 bytes"), "{error}");
 
     let many: String =
-        (0..10_001).map(|n| format!("[[rules]]\nid = 'r{n}'\nregex = 'a'\n")).collect();
-    assert!(fail(&many).to_string().contains("a set of 10001 rules"));
+        (0..4_001).map(|n| format!("[[rules]]\nid = 'r{n}'\nregex = 'a'\n")).collect();
+    assert!(fail(&many).to_string().contains("a set of 4001 "));
     let enough = many.rsplit_once("[[rules]]").expect("many").0;
-    assert_eq!(RuleSet::parse(enough, "x").expect("not too many").rules.rules.len(), 10_000);
+    assert_eq!(RuleSet::parse(enough, "x").expect("not too many").rules.rules.len(), 4_000);
 }
 
 #[test]
@@ -156,9 +156,10 @@ fn unreadable_files_are_errors() {
 
 #[test]
 fn many_notes_take_linear_time() {
-    let text: String = (0..200_000).map(|n| format!("k{n} = 1\n")).collect();
+    let text: String = (0..80_000).map(|n| format!("k{n} = 1\n")).collect();
     let loaded = RuleSet::parse(&text, "x").expect("notes only");
-    assert_eq!(loaded.notes.len(), 200_000);
+    assert_eq!(loaded.notes.len(), 201);
+    assert!(loaded.notes[200].text.contains("79800 more notes"), "{}", loaded.notes[200]);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! It is written on one line: an optional wrapping (`utf16`, `base64` or `hex`), then pieces. A
 //! piece is a text in quotes, random letters (`<b62:24>`, `<hex:40>`, `<b64:30>`, `<digits:6>`), or
-//! an example of a rule with a new secret (`<rule:github-personal-token>`); `*9` repeats it nine times. The
-//! whole is repeated to the length that is asked for.
+//! an example of a rule with a new secret (`<rule:github-personal-token>`); `*9` repeats it nine
+//! times. The whole is repeated to the length that is asked for.
 
 use std::fmt::{self, Write as _};
 

@@ -1,5 +1,5 @@
-//! Inputs that cost a detector as much CPU time per byte as possible: `input` describes them, `cost`
-//! measures them, and `search` mutates them into worse ones.
+//! Inputs that cost a detector as much CPU time per byte as possible: `input` describes them,
+//! `cost` measures them, and `search` mutates them into worse ones.
 
 mod cost;
 mod fragments;

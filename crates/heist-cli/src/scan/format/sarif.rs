@@ -108,8 +108,8 @@ impl Artifact {
     }
 }
 
-/// Returns the findings with the number of their file. A finding that was scanned under two names of
-/// its file becomes one result: giving a PATH twice must not change the occurrence numbers.
+/// Returns the findings with the number of their file. A finding that was scanned under two names
+/// of its file becomes one result: giving a PATH twice must not change the occurrence numbers.
 ///
 /// The URIs themselves are not kept: in hostile trees they need more memory than everything else.
 fn results<'a>(findings: &'a [ReportedFinding], base: &Path) -> Vec<(&'a ReportedFinding, usize)> {

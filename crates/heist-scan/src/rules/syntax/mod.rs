@@ -64,7 +64,7 @@ pub fn parse(pattern: &str) -> Result<Hir, SyntaxError> {
 }
 
 /// The size limit of a compiled expression, in bytes. An ordinary rule needs a hundredth of it.
-pub(crate) const COMPILED_BYTES_MAX: usize = 16 << 20;
+pub(crate) const COMPILED_BYTES_MAX: usize = 4 << 20;
 
 /// Compiles an expression that [`parse`] returned.
 ///

@@ -76,6 +76,17 @@ impl Candidates {
 }
 
 impl Candidates {
+    /// Returns the runs in order, each with `true` if it has a digit.
+    pub(crate) fn runs_and_values(&self) -> impl Iterator<Item = (usize, bool)> {
+        let mut runs = self.runs.iter().copied().peekable();
+        let mut values = self.values.iter().copied().peekable();
+        std::iter::from_fn(move || match (runs.peek(), values.peek()) {
+            (Some(run), Some(value)) if value < run => values.next().map(|at| (at, false)),
+            (None, Some(_)) => values.next().map(|at| (at, false)),
+            _ => runs.next().map(|at| (at, true)),
+        })
+    }
+
     /// Adds the run of at least [`RUN_BYTES_MIN`] that begins at `at`.
     #[inline]
     fn add_run(&mut self, text: &[u8], at: usize, has_digit: bool) {
