@@ -12,22 +12,9 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 /// Returns `true` if the character must not reach a terminal: it controls the terminal, or it is
-/// invisible and changes how the text around it is shown.
+/// invisible or changes how the text around it is shown.
 pub(crate) fn is_unsafe(character: char) -> bool {
-    // The common case first.
-    !matches!(character, ' '..='~')
-        && (character.is_control()
-            || matches!(
-                character,
-                '\u{61c}'
-                    | '\u{180e}'
-                    | '\u{200b}'..='\u{200f}'
-                    | '\u{2028}'..='\u{202e}'
-                    | '\u{2060}'..='\u{206f}'
-                    | '\u{feff}'
-                    | '\u{fff9}'..='\u{fffb}'
-                    | '\u{e0000}'..='\u{e007f}'
-            ))
+    !heist_scan::is_printable(character)
 }
 
 /// Formats a file name for people: unsafe characters become escapes (`\n`, `\x1b`, `\u{202e}`), and
@@ -203,6 +190,7 @@ mod tests {
         assert_eq!(shown(b"\x1b[31m\x7f\x00"), "\\x1b[31m\\x7f\\x00");
         assert_eq!(shown("\u{85}\u{9b}31m".as_bytes()), "\\u{85}\\u{9b}31m");
         assert_eq!(shown("a\u{202e}b\u{2066}".as_bytes()), "a\\u{202e}b\\u{2066}");
+        assert_eq!(shown("a\u{ad}b\u{3164}\u{fe0f}".as_bytes()), "a\\u{ad}b\\u{3164}\\u{fe0f}");
         assert_eq!(shown(b"caf\xe9\xff"), "caf\\xe9\\xff");
     }
 

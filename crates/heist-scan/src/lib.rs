@@ -125,6 +125,7 @@ mod masked;
 pub mod noise;
 mod null_detector;
 pub mod parsers;
+mod printable;
 mod report;
 pub mod rules;
 mod scan;
@@ -145,6 +146,7 @@ pub use encoding::Encoding;
 pub use finding::Finding;
 pub use masked::{Fingerprint, Secret, mask};
 pub use null_detector::NullDetector;
+pub use printable::is_printable;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
 pub use rules::{
     Allowlist, Condition, Loaded, ParserKind, Pattern, RegexTarget, Rule, RuleError, RuleNote,

@@ -3,6 +3,7 @@
 use super::capture::Captured;
 use crate::encoding::Encoding;
 use crate::masked::{Secret, mask};
+use crate::printable::is_printable;
 use std::ops::Range;
 
 /// Replaces a secret in the excerpt that is not the finding's own.
@@ -80,17 +81,6 @@ fn push_printable(bytes: &[u8], narrow: bool, text: &mut String) {
             text.push(char::REPLACEMENT_CHARACTER);
         }
     }
-}
-
-/// Returns `false` for control characters, and for invisible characters and those that change the
-/// direction of the text.
-fn is_printable(character: char) -> bool {
-    !character.is_control()
-        && !matches!(
-            character,
-            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        )
 }
 
 #[cfg(test)]
