@@ -13,7 +13,7 @@ use crate::scan::origin::SettingName;
 use crate::shell;
 use heist_scan::rules::{RuleError, RuleErrorKind, RulePlace};
 use heist_scan::suppress::BaselineError;
-use heist_scan::{Fingerprint, ScanError};
+use heist_scan::{Fingerprint, OutputPathError, ScanError};
 use heist_walk::{FilterError, WalkStartError};
 use std::borrow::Cow;
 use std::fmt;
@@ -26,7 +26,7 @@ pub(crate) enum CliError {
     /// A file that the command needs cannot be read.
     ReadFile { what: &'static str, path: PathBuf, source: io::Error },
     /// A file that the command writes cannot be created.
-    CreateFile { what: &'static str, path: PathBuf, source: io::Error },
+    CreateOutput { what: &'static str, path: PathBuf, source: OutputPathError },
     /// A file that the command has begun to write cannot be completed.
     WriteFile { what: &'static str, path: PathBuf, source: io::Error },
     /// Stdout cannot be written to.
@@ -70,6 +70,8 @@ pub(crate) enum CliError {
     TooManyGlobs(io::Error),
     /// `-` is given as a PATH more than once.
     StdinTwice,
+    /// `-` is given as a PATH, but heist was started without stdin.
+    StdinClosed,
     /// The scan cannot be started.
     StartScan(ScanError),
     /// The walk cannot be started.
@@ -99,7 +101,7 @@ impl CliError {
             Self::WriteFile { .. } => "free some space, or give another FILE",
             Self::WriteStdout(_) => "free some space, or redirect the output elsewhere",
             Self::WriteManual { .. } => "give an existing directory that you may write to",
-            Self::CreateFile { .. } => "give a FILE in an existing directory that you may write to",
+            Self::CreateOutput { what, source, .. } => output_help(what, source),
             Self::NeedsFile { .. } => "give a FILE",
             Self::OverwritesScannedFile { .. } => "give another FILE, or remove this one first",
             Self::OverwritesOwnFile { .. } => "give another FILE",
@@ -123,6 +125,7 @@ impl CliError {
             Self::UntrustedIgnoreFiles { .. } => "remove one of the two; --exclude skips files",
             Self::TooManyGlobs(_) => "give fewer globs",
             Self::StdinTwice => "give `-` once",
+            Self::StdinClosed => "pipe the text into heist, or give a PATH",
             Self::StartScan(_) | Self::StartWalk(_) => "use fewer threads, with -j",
             Self::Explain(error) => return error.help(),
             Self::Du(error) => return error.help(),
@@ -139,8 +142,15 @@ impl fmt::Display for CliError {
             Self::ReadFile { what, path, source } => {
                 write!(f, "cannot read {what} '{}': {}", shown(path), reason(source))
             }
-            Self::CreateFile { what, path, source } => {
-                write!(f, "cannot create {what} '{}': {}", shown(path), reason(source))
+            Self::CreateOutput { what, path, source, .. } => {
+                write!(f, "cannot create {what} '{}': ", shown(path))?;
+                match source {
+                    OutputPathError::Io(source) => f.write_str(&reason(source)),
+                    OutputPathError::LinkInUntrusted { link } => {
+                        write!(f, "its directory '{}' is a symbolic link", shown(link))
+                    }
+                    other => f.write_str(&one_line(&other.to_string())),
+                }
             }
             Self::WriteFile { what, path, source } => {
                 write!(f, "cannot write {what} '{}': {}", shown(path), reason(source))
@@ -198,6 +208,7 @@ impl fmt::Display for CliError {
             ),
             Self::TooManyGlobs(source) => write!(f, "--exclude: {}", reason(source)),
             Self::StdinTwice => f.write_str("`-` is given twice, but stdin can be read only once"),
+            Self::StdinClosed => f.write_str("cannot read stdin: it is closed"),
             Self::StartScan(error) => write!(f, "{}", escape::visible(&error.to_string())),
             Self::StartWalk(error) => {
                 write!(f, "cannot start the walk: {}", escape::visible(&error.to_string()))
@@ -212,12 +223,12 @@ impl std::error::Error for CliError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::ReadFile { source, .. }
-            | Self::CreateFile { source, .. }
             | Self::WriteFile { source, .. }
             | Self::WriteManual { source, .. }
             | Self::WriteStdout(source)
             | Self::BaselineKey(source)
             | Self::TooManyGlobs(source) => Some(source),
+            Self::CreateOutput { source, .. } => Some(source),
             Self::Configuration { source, .. } => Some(source),
             Self::Rules(source) | Self::RuleSelection { source, .. } => Some(&**source),
             Self::Baseline(source) => Some(source),
@@ -234,7 +245,8 @@ impl std::error::Error for CliError {
             | Self::GitleaksReport { .. }
             | Self::UntrustedIgnoreFiles { .. }
             | Self::NoRuleLeft
-            | Self::StdinTwice => None,
+            | Self::StdinTwice
+            | Self::StdinClosed => None,
         }
     }
 }
@@ -297,6 +309,25 @@ fn write_rule_error(error: &RuleError, f: &mut fmt::Formatter<'_>) -> fmt::Resul
         write!(f, "rule {}: ", escape::visible(&format!("{rule:?}")))?;
     }
     f.write_str(&one_line(&error.kind.to_string()))
+}
+
+/// Returns what to do about an output path.
+fn output_help(what: &str, error: &OutputPathError) -> &'static str {
+    match error {
+        OutputPathError::Link => {
+            "heist never writes through a link: give the FILE that it leads to, or remove it"
+        }
+        OutputPathError::LinkInUntrusted { .. } => {
+            "heist never writes through a link of a scanned directory: give a FILE elsewhere"
+        }
+        OutputPathError::SeveralNames => "give another FILE, or remove this one first",
+        OutputPathError::NotRegular { kind: "a directory" } => "give a FILE in it",
+        // Only a report can go to stdout.
+        OutputPathError::NotRegular { .. } if what == "the output" => {
+            "give a FILE; for a pipe, leave the option out and redirect stdout"
+        }
+        _ => "give a FILE in an existing directory that you may write to",
+    }
 }
 
 fn rule_help(error: &RuleError) -> Option<String> {

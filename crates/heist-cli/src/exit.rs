@@ -3,6 +3,7 @@
 //! Invariant: heist itself ends with no other code. Exceptions: a signal can end the process, and
 //! the argument parser ends it with 2, which equals [`Exit::Usage`].
 
+use crate::interrupt::EndSignal;
 use std::process::ExitCode;
 
 /// How a command ended.
@@ -24,8 +25,8 @@ pub(crate) enum Exit {
     IncompleteScan(u8),
     /// The options or their values cannot be used; the command did nothing.
     Usage,
-    /// Ctrl-C ended the command early; it printed the results up to then.
-    Interrupted,
+    /// A signal such as Ctrl-C ended the command early; it printed the results up to then.
+    Interrupted(EndSignal),
 }
 
 impl Exit {
@@ -36,8 +37,8 @@ impl Exit {
             Self::Incomplete | Self::SecretsFound | Self::Hidden => 1,
             Self::Usage | Self::NotAllScanned => 2,
             Self::IncompleteScan(code) => code,
-            // The convention of shells: 128 plus the number of SIGINT.
-            Self::Interrupted => 130,
+            // The convention of shells.
+            Self::Interrupted(signal) => 128 + signal.number(),
         }
     }
 }

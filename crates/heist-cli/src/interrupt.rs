@@ -1,64 +1,147 @@
-//! [`Interrupt`]: Ctrl-C.
+//! [`Interrupt`]: Ctrl-C, and the other signals that ask heist to end.
 //!
-//! The first Ctrl-C ends the walk, and heist prints the results so far. A second one, or one that
-//! arrives while heist writes its output, ends the process immediately. A process that was started
-//! with SIGINT ignored (a background job of a script) keeps ignoring it.
+//! The first SIGINT, SIGTERM or SIGHUP ends the walk, and heist prints the results so far. A second
+//! one ends the process immediately, and so does the first one after [`Interrupt::walk_is_over`].
+//! SIGQUIT always does. Invariants: no unfinished file of heist is left behind; a process that was
+//! started with one of these signals ignored (a background job of a script, `nohup`) keeps ignoring
+//! it. Not guaranteed: the latter on systems without `/proc`.
 
 use crate::exit::Exit;
 use crate::messages::Messages;
 use heist::CancelToken;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use heist_scan::remove_unfinished_files;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// Cancels the walk, or ends the process, on Ctrl-C.
+/// A signal that ends heist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndSignal {
+    /// The terminal is gone.
+    Hangup,
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-\.
+    Quit,
+    /// Another process asks heist to end.
+    Terminate,
+}
+
+impl EndSignal {
+    const ALL: [Self; 4] = [Self::Hangup, Self::Interrupt, Self::Quit, Self::Terminate];
+
+    /// Returns the number of the signal, which is the same on all systems.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Hangup => 1,
+            Self::Interrupt => 2,
+            Self::Quit => 3,
+            Self::Terminate => 15,
+        }
+    }
+
+    fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| signal.number() == number)
+    }
+}
+
+/// Cancels the walk, or ends the process, when a signal arrives.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     cancel: CancelToken,
-    /// Whether the next Ctrl-C cancels the walk; if not, it ends the process.
+    /// Whether the next signal cancels the walk; if not, it ends the process.
     can_end_walk: Arc<AtomicBool>,
-    /// An unfinished file, which the handler removes before it ends the process.
-    unfinished: Arc<Mutex<Option<PathBuf>>>,
+    /// The number of the signal that cancelled the walk; 0 if none has.
+    cancelled_by: Arc<AtomicU8>,
 }
 
 impl Interrupt {
-    /// Installs the handler. Call this at most once per process.
+    /// Installs the handler. From when this returns, no signal ends the process without the results
+    /// so far. Call it at most once per process, before any work whose results would be lost.
     pub(crate) fn listen(messages: &Arc<Messages>) -> Self {
         let interrupt = Self {
             cancel: CancelToken::new(),
             can_end_walk: Arc::new(AtomicBool::new(true)),
-            unfinished: Arc::default(),
+            cancelled_by: Arc::default(),
         };
         let (heard, messages) = (interrupt.clone(), Arc::clone(messages));
-        // This fails if SIGINT is ignored, which must stay so, or if the handler's thread cannot be
-        // started; then Ctrl-C ends heist as it ends any process.
-        let _ = ctrlc::try_set_handler(move || {
-            if heard.can_end_walk.swap(false, Ordering::AcqRel) {
-                heard.cancel.cancel();
-            } else {
-                messages.erase_without_waiting();
-                let unfinished = heard.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(path) = &*unfinished {
-                    let _ = std::fs::remove_file(path);
-                }
-                std::process::exit(i32::from(Exit::Interrupted.code()));
-            }
-        });
+        platform::listen(move |signal| heard.hear(signal, &messages));
         interrupt
     }
 
-    /// Sets the unfinished file that is removed if Ctrl-C ends the process.
-    pub(crate) fn remove_unfinished(&self, path: Option<&Path>) {
-        *self.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = path.map(Path::to_owned);
+    fn hear(&self, signal: EndSignal, messages: &Messages) {
+        let can_end_walk = self.can_end_walk.swap(false, Ordering::AcqRel);
+        if can_end_walk && signal != EndSignal::Quit {
+            self.cancelled_by.store(signal.number(), Ordering::Release);
+            self.cancel.cancel();
+        } else {
+            messages.erase_without_waiting();
+            let _no_files = remove_unfinished_files();
+            std::process::exit(i32::from(Exit::Interrupted(signal).code()));
+        }
     }
 
-    /// Returns the token that the first Ctrl-C cancels.
+    /// Returns the token that the first signal cancels.
     pub(crate) fn token(&self) -> CancelToken {
         self.cancel.clone()
     }
 
-    /// From now on, Ctrl-C ends the process.
+    /// Returns the exit code of a command that a signal ended early.
+    pub(crate) fn exit(&self) -> Exit {
+        let signal = EndSignal::from_number(self.cancelled_by.load(Ordering::Acquire));
+        Exit::Interrupted(signal.unwrap_or(EndSignal::Interrupt))
+    }
+
+    /// From now on, a signal ends the process. For a command whose output can be repeated.
     pub(crate) fn walk_is_over(&self) {
         self.can_end_walk.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(unix)]
+mod platform {
+    use super::EndSignal;
+    use signal_hook::iterator::Signals;
+    use std::sync::mpsc::channel;
+
+    /// Calls `hear` on a thread of its own for each signal that the process does not ignore.
+    pub(super) fn listen(mut hear: impl FnMut(EndSignal) + Send + 'static) {
+        let ignored = ignored();
+        let signals = EndSignal::ALL.map(EndSignal::number).into_iter();
+        let signals: Vec<i32> =
+            signals.filter(|number| ignored >> (number - 1) & 1 == 0).map(i32::from).collect();
+        let (installed, wait) = channel::<()>();
+        let run = move || {
+            // Installed here, because a handler that no thread serves would swallow the signals. If
+            // it cannot be installed, the signals end heist as they end any process.
+            let Ok(mut signals) = Signals::new(signals) else { return };
+            drop(installed);
+            for number in signals.forever() {
+                if let Some(signal) = u8::try_from(number).ok().and_then(EndSignal::from_number) {
+                    hear(signal);
+                }
+            }
+        };
+        if std::thread::Builder::new().name("heist-signals".into()).spawn(run).is_ok() {
+            // It fails as soon as the handler is installed and the sender dropped.
+            let _ = wait.recv();
+        }
+    }
+
+    /// Returns the signals that the process ignores, one bit for each, the lowest for signal 1.
+    fn ignored() -> u64 {
+        let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
+        let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
+    }
+}
+
+#[cfg(not(unix))]
+mod platform {
+    use super::EndSignal;
+
+    /// Calls `hear` on a thread of its own for each Ctrl-C.
+    pub(super) fn listen(mut hear: impl FnMut(EndSignal) + Send + 'static) {
+        // This fails if the thread cannot be started; then Ctrl-C ends heist as any process.
+        let _ = ctrlc::try_set_handler(move || hear(EndSignal::Interrupt));
     }
 }

@@ -18,6 +18,7 @@
 //! | `json` | writes JSON piece by piece |
 //! | `units` | parses and formats sizes |
 //! | `color`, `terminal` | what the terminal supports |
+//! | `output_file` | creates the files that options name |
 //! | `trace_file` | the file of `--trace` |
 
 #![forbid(unsafe_code)]
@@ -32,6 +33,7 @@ mod exit;
 mod interrupt;
 mod json;
 mod messages;
+mod output_file;
 mod packaging;
 mod path_masker;
 mod rules;

@@ -1,38 +1,46 @@
-//! [`TraceFile`]: the file that `--trace` writes.
+//! [`TraceFile`]: the file that `--trace` writes. It appears when it is complete.
 
 use crate::error::CliError;
+use crate::output_file::OutputFile;
 use heist::trace::ChromeTrace;
-use std::fs::File;
-use std::io::BufWriter;
+use heist_scan::AtomicFile;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 /// What error messages call the file.
 const WHAT: &str = "the trace";
 
 /// The tracer that records a run.
-pub(crate) type Trace = ChromeTrace<BufWriter<File>>;
+pub(crate) type Trace = ChromeTrace<BufWriter<AtomicFile>>;
 
 /// A tracer together with the file that it writes to.
 pub(crate) struct TraceFile {
     trace: Trace,
     path: PathBuf,
+    temporary: Option<PathBuf>,
 }
 
 impl TraceFile {
-    /// Creates the file.
+    /// Creates the file. `roots` are the PATHs of the command.
     ///
     /// # Errors
-    /// The file cannot be created, or `path` is `-`.
-    pub(crate) fn create(path: &Path) -> Result<Self, CliError> {
+    /// The file cannot be created, would replace a file that is to be read, or `path` is `-`.
+    pub(crate) fn create(path: &Path, roots: &[PathBuf]) -> Result<Self, CliError> {
+        const OPTION: &str = "--trace";
         if path.as_os_str() == "-" {
-            return Err(CliError::NeedsFile { option: "--trace", what: "a trace" });
+            return Err(CliError::NeedsFile { option: OPTION, what: "a trace" });
         }
-        let file = File::create(path).map_err(|source| CliError::CreateFile {
-            what: WHAT,
-            path: path.to_owned(),
-            source,
-        })?;
-        Ok(Self { trace: ChromeTrace::new(BufWriter::new(file)), path: path.to_owned() })
+        let looks_ours = looks_like_trace;
+        let file =
+            OutputFile { option: OPTION, what: WHAT, path, roots, looks_ours }.create(false)?;
+        let temporary = file.temporary_path();
+        let trace = ChromeTrace::new(BufWriter::new(file));
+        Ok(Self { trace, path: path.to_owned(), temporary })
+    }
+
+    /// Returns the path that the file has until it is complete.
+    pub(crate) fn unfinished(&self) -> Option<&Path> {
+        self.temporary.as_deref()
     }
 
     /// Returns a tracer for one run.
@@ -40,14 +48,21 @@ impl TraceFile {
         self.trace.clone()
     }
 
-    /// Writes the rest of the trace.
+    /// Writes the rest of the trace, and gives the file its name.
     ///
     /// # Errors
-    /// The trace cannot be written completely.
+    /// The trace cannot be written completely. There is no file then, or the old one.
     pub(crate) fn finish(self) -> Result<(), CliError> {
-        match self.trace.finish() {
-            Ok(_file) => Ok(()),
-            Err(source) => Err(CliError::WriteFile { what: WHAT, path: self.path, source }),
-        }
+        let finished = self
+            .trace
+            .finish()
+            .and_then(|buffer| buffer.into_inner().map_err(io::IntoInnerError::into_error))
+            .and_then(AtomicFile::commit);
+        finished.map_err(|source| CliError::WriteFile { what: WHAT, path: self.path, source })
     }
+}
+
+/// Returns `true` if a file begins like a trace.
+fn looks_like_trace(start: &[u8]) -> bool {
+    start == b"[]\n" || start.starts_with(b"[\n{\"pid\":1,\"tid\":")
 }

@@ -137,7 +137,9 @@ pub mod suppress;
 mod tree_rules;
 mod window;
 
-pub use atomic_file::AtomicFile;
+pub use atomic_file::{
+    AtomicFile, AtomicFileOptions, NoUnfinishedFiles, OutputPathError, remove_unfinished_files,
+};
 pub use checksum::{Checksum, UnknownChecksum};
 pub use chunk::Chunk;
 pub use confidence::{Confidence, UnknownConfidence};

@@ -50,7 +50,8 @@ Exit codes:
   1    the baseline could not be written, or not every entry could be imported
   2    the options cannot be used, or not everything was scanned; then the baseline has the
        secrets that were found
-  130  Ctrl-C ended the scan; the baseline is unchanged";
+  130  Ctrl-C ended the scan; the baseline is unchanged
+       (after SIGTERM 143, after SIGHUP 129)";
 
 /// Record the secrets that exist now, so that scans report only new ones
 ///

@@ -10,20 +10,29 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
+use crate::output_file::OutputFile;
 use crate::path_masker::PathMasker;
+use crate::scan::overwrite::refuse_own_file;
 use crate::scan::settings::{self, Settings};
 use crate::scan::summary::EndedEarly;
 use crate::scan::suppression::{Suppression, SuppressionReason};
 use crate::scan::{engine, rules};
 use crate::stdout::print;
+use crate::trace_file::TraceFile;
 use crate::units::grouped;
 use heist_scan::suppress::{Baseline, BaselineEntry, Date};
-use heist_scan::{Confidence, Finding, Fingerprint, ObjectOutcome, Secret, SecretDetector, Sink};
+use heist_scan::{
+    AtomicFile, Confidence, Finding, Fingerprint, ObjectOutcome, Secret, SecretDetector, Sink,
+};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// What messages call the file that the command writes.
+const OUTPUT: &str = "the baseline";
 
 /// The number of places that an entry names. More of them are not worth their room.
 const PLACES_MAX: usize = 10;
@@ -99,6 +108,8 @@ struct RecordPlan {
     detector: SecretDetector,
     secrets: SecretCollector,
     file: PathBuf,
+    output: AtomicFile,
+    trace: Option<TraceFile>,
 }
 
 /// Scans and updates the baseline.
@@ -110,17 +121,18 @@ pub(super) fn run(
     arguments: &BaselineArguments,
     messages: &Arc<Messages>,
 ) -> Result<Exit, CliError> {
-    let RecordPlan { settings, detector, secrets, file } = plan(arguments, messages)?;
     let interrupt = Interrupt::listen(messages);
+    let RecordPlan { settings, detector, secrets, file, mut output, trace } =
+        plan(arguments, messages)?;
     let secrets = Arc::new(secrets);
     let sink: Arc<dyn Sink> = Arc::clone(&secrets) as Arc<dyn Sink>;
-    let scanned = engine::scan(&settings, detector, &sink, &interrupt, messages)?;
+    let scanned = engine::scan(&settings, detector, &sink, &interrupt, trace, messages)?;
     interrupt.walk_is_over();
     let summary = engine::summary(&scanned, &settings, Default::default(), false);
     engine::say_gaps(&summary, messages);
     if summary.ended == Some(EndedEarly::Interrupted) {
         messages.say("the baseline is unchanged");
-        return Ok(Exit::Interrupted);
+        return Ok(interrupt.exit());
     }
     let prune = arguments.prune && summary.is_complete();
     if arguments.prune && !prune {
@@ -128,10 +140,14 @@ pub(super) fn run(
     }
     let update = Update { secrets: &secrets, is_complete: summary.is_complete(), prune };
     let (baseline, printed) = update.apply(&settings, messages);
-    baseline.save(&file)?;
+    output
+        .write_all(baseline.to_text().as_bytes())
+        .and_then(|()| output.commit())
+        .map_err(|source| CliError::WriteFile { what: OUTPUT, path: file.clone(), source })?;
     let shown = escape::for_terminal(file.as_os_str());
     print(format!("{}{shown}: {}\n", printed.lines, printed.total(&baseline)).as_bytes())?;
-    Ok(if summary.is_complete() { Exit::Success } else { Exit::NotAllScanned })
+    let is_done = summary.is_complete() && !scanned.trace_failed;
+    Ok(if is_done { Exit::Success } else { Exit::NotAllScanned })
 }
 
 fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan, CliError> {
@@ -145,6 +161,13 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan
     )?;
     let file = arguments.file.path(&arguments.paths)?;
     let detector = rules::detector(&settings, messages)?.detector;
+    let (path, roots) = (file.as_path(), settings.paths.as_slice());
+    // A file that is no baseline is refused with a better reason when it is loaded.
+    let (option, looks_ours) = ("--output", |_: &[u8]| true);
+    let output = OutputFile { option, what: OUTPUT, path, roots, looks_ours }.create(false)?;
+    let trace = settings.trace.as_deref();
+    refuse_own_file("--trace", trace, &[("the baseline", path)])?;
+    let trace = trace.map(|path| TraceFile::create(path, roots)).transpose()?;
     let baseline = load_or_create(&file)?;
     let mut suppression = Suppression::read(&settings, messages);
     suppression.add_own(&file);
@@ -156,7 +179,7 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan
         found: Mutex::default(),
         still: Mutex::default(),
     };
-    Ok(RecordPlan { settings, detector, secrets, file })
+    Ok(RecordPlan { settings, detector, secrets, file, output, trace })
 }
 
 /// What has changed, for the user.

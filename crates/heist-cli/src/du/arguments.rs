@@ -29,6 +29,7 @@ Exit codes:
   1    something could not be read or written; stderr names it
   2    the options cannot be used
   130  Ctrl-C ended the walk; the results so far were printed
+       (after SIGTERM 143, after SIGHUP 129)
 
 Examples:
   heist du                           show what uses the disk here

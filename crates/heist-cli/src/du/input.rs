@@ -4,6 +4,7 @@ use super::arguments::{DuArguments, DuFormat, DuSelectionArguments};
 use super::error::DuError;
 use crate::error::CliError;
 use crate::scan::origin::{Origin, SettingName};
+use crate::scan::stdin;
 use heist_walk::{Filter, Symlinks};
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
@@ -121,6 +122,9 @@ pub(crate) fn filter(selection: &DuSelectionArguments) -> Result<Filter, CliErro
 /// Reads a whole file; `-` is stdin.
 fn contents(file: &Path) -> Result<Vec<u8>, CliError> {
     let read = if file.as_os_str() == "-" {
+        if stdin::is_closed() {
+            return Err(CliError::StdinClosed);
+        }
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
     } else {

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Result<E
         messages.write_lines(&stats);
     }
     let exit = match written {
-        Ok(()) => exit_of(&usage, arguments, messages),
+        Ok(()) => exit_of(&usage, arguments, &interrupt, messages),
         // The reader has closed the pipe because it has read enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
         Err(error) => {
@@ -76,7 +76,10 @@ fn plan(arguments: &DuArguments) -> Result<DuPlan, CliError> {
     let view = View::new(arguments)?;
     let selection = &arguments.selection;
     let filter = input::filter(selection)?;
-    let walk = Walk::over(input::roots(arguments, &filter)?)
+    let roots = input::roots(arguments, &filter)?;
+    let trace = arguments.run.trace.as_deref();
+    let trace = trace.map(|path| TraceFile::create(path, &roots)).transpose()?;
+    let walk = Walk::over(roots)
         .threads(arguments.run.threads.map(NonZeroUsize::get))
         .symlinks(input::symlinks(selection))
         .same_file_system(selection.one_file_system)
@@ -86,7 +89,6 @@ fn plan(arguments: &DuArguments) -> Result<DuPlan, CliError> {
         // ncdu detects the several names of one file itself.
         .count_links(arguments.sizes.count_links)
         .by_extension(view.by_extension);
-    let trace = arguments.run.trace.as_deref().map(TraceFile::create).transpose()?;
     Ok(DuPlan { view, walk, options, trace })
 }
 
@@ -126,10 +128,15 @@ fn write(usage: &Usage, view: &View, arguments: &DuArguments) -> io::Result<()> 
     format::write(usage, view, &mut output)
 }
 
-fn exit_of(usage: &Usage, arguments: &DuArguments, messages: &Messages) -> Exit {
+fn exit_of(
+    usage: &Usage,
+    arguments: &DuArguments,
+    interrupt: &Interrupt,
+    messages: &Messages,
+) -> Exit {
     if usage.stopped {
         messages.say("interrupted; the sizes cover only what was read before");
-        return Exit::Interrupted;
+        return interrupt.exit();
     }
     if usage.errors == 0 {
         return Exit::Success;

@@ -52,6 +52,7 @@ Exit codes:
   2    the options cannot be used, or no secrets were found but not everything was scanned
   N    not everything was scanned: --exit-code-incomplete N replaces 1 and 2 in this case
   130  Ctrl-C ended the scan; the findings so far were printed
+       (after SIGTERM 143, after SIGHUP 129)
   A PATH that is a binary file, a pipe or a device was not scanned, unless --binary scans it or
   --no-binary skips it. Below a directory, such files are skipped and counted.
 
@@ -79,7 +80,10 @@ pub(crate) struct ScanArguments {
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<ScanFormat>,
 
-    /// Write the report to FILE; an interrupted scan never leaves half a report
+    /// Write the report to FILE, or to stdout for `-`; FILE is never half a report
+    ///
+    /// heist creates FILE anew and then replaces the old one. It refuses to write through a
+    /// symbolic link, and to anything but a regular file (except /dev/null and /dev/full).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -16,6 +16,7 @@ use heist_scan::{
     Incomplete, ReaderSource, Scan, ScanProgress, ScanReport, SecretDetector, Sink, Stopped,
 };
 use heist_walk::Walk;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,11 @@ const FINDINGS_OF_FILE_MAX: u64 = 100_000;
 const FEW_THREADS: usize = 32;
 const SMALL_CHUNK_BYTES: usize = 64 << 10;
 
+/// The maximum number of paths that messages name for one reason why they were not scanned, and in
+/// total.
+const NAMED_OF_REASON: usize = 10;
+const NAMED: usize = 100;
+
 /// The result of a scan.
 #[derive(Debug)]
 pub(crate) struct Scanned {
@@ -46,21 +52,23 @@ pub(crate) struct Scanned {
     missed: Vec<Gap>,
     /// Why the scan ended before stdin did, if it did.
     stdin_ended: Option<EndedEarly>,
+    /// Whether the trace could not be written.
+    pub(crate) trace_failed: bool,
     pub(crate) elapsed: Duration,
 }
 
 /// Scans the paths of the settings and passes the findings to `sink`.
 ///
 /// # Errors
-/// The scan cannot be started, or the trace file cannot be created.
+/// The scan cannot be started.
 pub(crate) fn scan(
     settings: &Settings,
     detector: SecretDetector,
     sink: &Arc<dyn Sink>,
     interrupt: &Interrupt,
+    trace: Option<TraceFile>,
     messages: &Arc<Messages>,
 ) -> Result<Scanned, CliError> {
-    let trace = settings.trace.as_deref().map(TraceFile::create).transpose()?;
     let started = Instant::now();
     let deadline = settings.deadline;
     let progress = ScanProgress::new();
@@ -88,10 +96,13 @@ pub(crate) fn scan(
     let sink: Arc<dyn Sink> = Arc::clone(&named) as Arc<dyn Sink>;
     let reports = scan_all(settings, scan, &sink, trace.as_ref(), stdin);
     drop(line);
-    if let Some(Err(error)) = trace.map(TraceFile::finish) {
-        // The scan itself succeeded, so the trace does not change the exit code.
-        messages.say_error(&error);
-    }
+    let trace_failed = match trace.map_or(Ok(()), TraceFile::finish) {
+        Ok(()) => false,
+        Err(error) => {
+            messages.say_error(&error);
+            true
+        }
+    };
     let failed_rules = detector.failed_rules().map(|rule| rule.id.clone()).collect();
     let cut = is_cut.load(Ordering::Acquire);
     let stdin_ended = cut.then(|| match interrupt.token().is_cancelled() {
@@ -103,6 +114,7 @@ pub(crate) fn scan(
         failed_rules,
         missed: named.take(),
         stdin_ended,
+        trace_failed,
         elapsed: started.elapsed(),
     })
 }
@@ -262,7 +274,16 @@ pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
     if !summary.gaps_are_named {
         return;
     }
+    // One reason often applies to thousands of paths.
+    let mut by_reason: HashMap<&str, usize> = HashMap::new();
+    let mut named = 0;
     for gap in &summary.gaps {
+        let of_reason = by_reason.entry(&gap.reason).or_default();
+        *of_reason += 1;
+        if *of_reason > NAMED_OF_REASON || named == NAMED {
+            continue;
+        }
+        named += 1;
         let path = escape::for_terminal(gap.path.as_os_str());
         messages.say(&match gap.is_cut {
             true => format!("not all findings of '{path}' are listed: {}", gap.reason),
@@ -272,7 +293,11 @@ pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
             }
         });
     }
-    if summary.gaps_more > 0 {
-        messages.say(&format!("{} more paths could not be scanned", grouped(summary.gaps_more)));
+    let more = summary.gap_count() - named as u64;
+    if more > 0 {
+        let paths =
+            if more == 1 { "1 more path" } else { &format!("{} more paths", grouped(more)) };
+        let help = "--format json and sarif list up to 1,000 paths";
+        messages.say(&format!("{paths} could not be scanned\n  help: {help}"));
     }
 }

@@ -25,7 +25,7 @@
 //! | `format`, `summary` | the output formats and the counts that they print |
 //! | `hidden` | what the scanned tree keeps out of the report |
 //! | `output` | stdout, or a file that is replaced as a whole |
-//! | `overwrite` | refuses output files that would destroy input |
+//! | `overwrite` | recognizes reports, and refuses outputs that the run itself reads |
 //! | `stdin` | reads stdin until it ends or the scan does |
 //! | `stream` | batches the lines of `jsonl` |
 //! | `stats` | the output of `--stats` |
@@ -45,7 +45,7 @@ mod masker;
 mod named;
 pub(crate) mod origin;
 mod output;
-mod overwrite;
+pub(crate) mod overwrite;
 pub(crate) mod places;
 mod report_buffer;
 mod reported_finding;
@@ -54,7 +54,7 @@ pub(crate) mod rules;
 mod run;
 pub(crate) mod settings;
 mod stats;
-mod stdin;
+pub(crate) mod stdin;
 mod stream;
 pub(crate) mod summary;
 pub(crate) mod suppression;

@@ -1,9 +1,11 @@
 //! [`ReportOutput`]: where a report goes: stdout, or a file that is replaced as a whole.
 
+use super::overwrite::looks_like_report;
 use crate::error::CliError;
+use crate::output_file::OutputFile;
 use heist_scan::AtomicFile;
 use std::io::{self, Stdout, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The destination of a report.
 #[derive(Debug)]
@@ -13,25 +15,35 @@ pub(crate) enum ReportOutput {
 }
 
 impl ReportOutput {
-    /// Opens the destination. Only the owner may read a `private` file.
+    /// Opens the destination: stdout, or the file at `path`. `roots` are the PATHs of the command.
+    /// Only the owner may read a `private` file.
     ///
     /// # Errors
-    /// The file cannot be created.
-    pub(crate) fn open(path: Option<&Path>, private: bool) -> Result<Self, CliError> {
-        let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-            return Ok(Self::Stdout(io::stdout()));
-        };
-        let file =
-            if private { AtomicFile::create_private(path) } else { AtomicFile::create(path) };
-        file.map(Self::File).map_err(|source| CliError::CreateFile {
-            what: "the output",
-            path: path.to_owned(),
-            source,
-        })
+    /// The file cannot be created, or would replace a file that is to be scanned.
+    pub(crate) fn open(
+        path: Option<&Path>,
+        roots: &[PathBuf],
+        private: bool,
+    ) -> Result<Self, CliError> {
+        let Some(path) = path else { return Ok(Self::Stdout(io::stdout())) };
+        let (option, what) = ("--output", "the output");
+        let file = OutputFile { option, what, path, roots, looks_ours: looks_like_report };
+        file.create(private).map(Self::File)
+    }
+
+    /// Returns `true` for a pipe to another program.
+    pub(crate) fn is_pipe(&self) -> bool {
+        #[cfg(unix)]
+        if let Self::Stdout(stdout) = self {
+            use rustix::fs::{FileType, fstat};
+            return fstat(stdout)
+                .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+        }
+        false
     }
 
     /// Returns the temporary path that the file has until it is complete.
-    pub(crate) fn unfinished(&self) -> Option<&Path> {
+    pub(crate) fn unfinished(&self) -> Option<PathBuf> {
         match self {
             Self::Stdout(_) => None,
             Self::File(file) => file.temporary_path(),

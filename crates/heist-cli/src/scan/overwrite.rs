@@ -1,50 +1,9 @@
-//! Refuses output files that would destroy input.
-//!
-//! heist does not report findings in a file that it is about to overwrite. If that were a file of
-//! the user, its secrets would be neither reported nor kept. So `--output` and `--trace` may
-//! replace a file in a scanned tree only if it looks like earlier output of heist. Not guaranteed:
-//! that a file which looks like a report is one. The findings in it are counted.
+//! Recognizes reports, and refuses output files that the same run reads or writes.
 
 use super::settings::is_stdin;
 use crate::error::CliError;
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
-
-/// How much of a file is read. A report identifies itself in fewer bytes.
-const LOOK_BYTES: u64 = 64 * 1024;
-
-/// Refuses an `output` that is a scanned file, unless `looks_ours` recognizes its beginning.
-///
-/// # Errors
-/// The output would overwrite such a file.
-pub(crate) fn refuse_scanned_file(
-    option: &'static str,
-    output: Option<&Path>,
-    roots: &[PathBuf],
-    looks_ours: fn(&[u8]) -> bool,
-) -> Result<(), CliError> {
-    let Some(output) = output.filter(|path| !is_stdin(path)) else { return Ok(()) };
-    // Nothing is lost if the file does not exist, or is not a regular file.
-    let Ok(file) = output.canonicalize() else { return Ok(()) };
-    if !fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(());
-    }
-    let is_scanned = roots
-        .iter()
-        .filter(|root| !is_stdin(root))
-        .any(|root| root.canonicalize().is_ok_and(|root| file.starts_with(root)));
-    if !is_scanned {
-        return Ok(());
-    }
-    let mut start = Vec::new();
-    // A file that cannot be read is refused.
-    let read = File::open(&file).and_then(|file| file.take(LOOK_BYTES).read_to_end(&mut start));
-    if read.is_ok() && (start.is_empty() || looks_ours(&start)) {
-        return Ok(());
-    }
-    Err(CliError::OverwritesScannedFile { option, path: output.to_owned() })
-}
+use std::fs;
+use std::path::Path;
 
 /// Returns `true` if a file begins like a report, in any format.
 pub(crate) fn looks_like_report(start: &[u8]) -> bool {
@@ -59,11 +18,6 @@ pub(crate) fn looks_like_report(start: &[u8]) -> bool {
     }
     let text = without_colors(&text);
     text.starts_with("No secrets") || ends_with_fingerprint(&text)
-}
-
-/// Returns `true` if a file begins like a trace.
-pub(crate) fn looks_like_trace(start: &[u8]) -> bool {
-    start == b"[]\n" || start.starts_with(b"[\n{\"pid\":1,\"tid\":")
 }
 
 /// Refuses an `output` that the same run also reads or writes: one of `others`, each with its

@@ -6,7 +6,7 @@ use super::engine;
 use super::explain;
 use super::format::{self, Report, TextStyle, jsonl};
 use super::output::ReportOutput;
-use super::overwrite::{looks_like_report, looks_like_trace, refuse_own_file, refuse_scanned_file};
+use super::overwrite::refuse_own_file;
 use super::rules::{self, Detection};
 use super::settings::{self, Presentation, Settings};
 use super::stats;
@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
 use crate::terminal;
+use crate::trace_file::TraceFile;
 use crate::units::grouped;
 use heist_scan::Sink;
 use std::io::{self, BufWriter, Write as _};
@@ -35,6 +36,7 @@ struct ScanPlan {
     detection: Detection,
     suppression: Suppression,
     output: ReportOutput,
+    trace: Option<TraceFile>,
 }
 
 /// Runs `heist scan`.
@@ -45,11 +47,15 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
     if let Some(place) = &arguments.explain {
         return explain::run(arguments, place, messages);
     }
-    let ScanPlan { settings, presentation, detection, suppression, output } =
-        plan(arguments, messages)?;
+    // Before the rules are loaded, which takes longer than a small scan.
     let interrupt = Interrupt::listen(messages);
-    interrupt.remove_unfinished(output.unfinished());
+    let ScanPlan { mut settings, presentation, detection, suppression, output, trace } =
+        plan(arguments, messages)?;
     let streams = presentation.format == ScanFormat::Jsonl && !presentation.sorted;
+    if streams && output.is_pipe() && !arguments.run.progress {
+        // Its reader may print the lines on the terminal that would show the progress line.
+        settings.progress = false;
+    }
     let (stream, output) = match streams {
         true => (Some(Stream::new(output, messages)), None),
         false => (None, Some(output)),
@@ -65,8 +71,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
     let collector = Arc::new(Collector::new(options, suppression, stream, interrupt.token()));
     let flusher = streams.then(|| Flusher::start(&collector));
     let sink: Arc<dyn Sink> = Arc::clone(&collector) as Arc<dyn Sink>;
-    let scanned = engine::scan(&settings, detector, &sink, &interrupt, messages)?;
-    interrupt.walk_is_over();
+    let scanned = engine::scan(&settings, detector, &sink, &interrupt, trace, messages)?;
     drop(flusher);
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
@@ -81,7 +86,9 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
             "note: {findings} in the output, trace or baseline of this run not reported"
         ));
     }
-    let exit = exit_of(&summary, collected.reported, &presentation);
+    let incomplete = presentation.exit_code_incomplete;
+    let exit = exit_of(&summary, collected.reported, &presentation, &interrupt);
+    let exit = if scanned.trace_failed { without_output(exit, incomplete) } else { exit };
     let written = match (collected.streamed.take(), output) {
         (Some(streamed), _) => streamed.and_then(|mut output| {
             jsonl::write_end(&summary, exit, &mut output)?;
@@ -99,19 +106,24 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit,
         Err(error) => {
             messages.say_error(&write_error(presentation.output.as_deref(), error));
-            match (exit, presentation.exit_code_incomplete) {
-                (Exit::Success | Exit::SecretsFound | Exit::Hidden, Some(code)) => {
-                    Exit::IncompleteScan(code)
-                }
-                (Exit::Success, None) => Exit::NotAllScanned,
-                (exit, _) => exit,
-            }
+            without_output(exit, incomplete)
         }
     })
 }
 
+/// Returns the exit code of a run whose report or trace could not be written.
+fn without_output(exit: Exit, incomplete: Option<u8>) -> Exit {
+    match (exit, incomplete) {
+        (Exit::Success | Exit::SecretsFound | Exit::Hidden, Some(code)) => {
+            Exit::IncompleteScan(code)
+        }
+        (Exit::Success, None) => Exit::NotAllScanned,
+        (exit, _) => exit,
+    }
+}
+
 fn write_error(output: Option<&Path>, source: io::Error) -> CliError {
-    match output.filter(|path| !settings::is_stdin(path)) {
+    match output {
         Some(path) => CliError::WriteFile { what: "the output", path: path.to_owned(), source },
         None => CliError::WriteStdout(source),
     }
@@ -132,9 +144,8 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
     refuse_own_file("--output", output_path, &others)?;
     others.extend(output_path.map(|path| ("the file of --output", path)));
     refuse_own_file("--trace", trace, &others)?;
-    refuse_scanned_file("--output", output_path, &settings.paths, looks_like_report)?;
-    refuse_scanned_file("--trace", trace, &settings.paths, looks_like_trace)?;
-    let output = ReportOutput::open(output_path, presentation.show_secrets)?;
+    let output = ReportOutput::open(output_path, &settings.paths, presentation.show_secrets)?;
+    let trace = trace.map(|path| TraceFile::create(path, &settings.paths)).transpose()?;
     let mut suppression = Suppression::read(&settings, messages).with_baseline(baseline);
     if let Some(found) = baseline_path.filter(|_| settings.baseline_is_found)
         && !settings.quiet
@@ -144,10 +155,16 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
             "note: the secrets in '{found}' are not reported (--no-baseline reports them)"
         ));
     }
-    let own = [output_path, trace, output.unfinished()];
+    let (unfinished, settings_trace) = (output.unfinished(), settings.trace.as_deref());
+    let own = [
+        output_path,
+        settings_trace,
+        unfinished.as_deref(),
+        trace.as_ref().and_then(TraceFile::unfinished),
+    ];
     own.into_iter().flatten().for_each(|path| suppression.add_own(path));
     settings.add_baseline_to(&mut suppression);
-    Ok(ScanPlan { settings, presentation, detection, suppression, output })
+    Ok(ScanPlan { settings, presentation, detection, suppression, output, trace })
 }
 
 fn write(
@@ -174,10 +191,15 @@ fn write(
     output.commit()
 }
 
-fn exit_of(summary: &Summary, reported: u64, presentation: &Presentation) -> Exit {
+fn exit_of(
+    summary: &Summary,
+    reported: u64,
+    presentation: &Presentation,
+    interrupt: &Interrupt,
+) -> Exit {
     let Presentation { exit_code_incomplete, fail_on_hidden, .. } = *presentation;
     if summary.ended == Some(EndedEarly::Interrupted) {
-        Exit::Interrupted
+        interrupt.exit()
     } else if let Some(code) = exit_code_incomplete.filter(|_| !summary.is_complete()) {
         Exit::IncompleteScan(code)
     } else if reported > 0 {

@@ -13,6 +13,7 @@ use super::configuration_files::{ConfigurationFiles, TreeConfiguration};
 use super::found_baseline;
 use super::hidden::{HidingRules, HidingSetting};
 use super::origin::{NamedFile, Origin, Setting, SettingName};
+use super::stdin;
 use super::suppression::Suppression;
 use crate::color::ColorChoice;
 use crate::error::CliError;
@@ -95,6 +96,7 @@ pub(crate) struct ConfigurationInUse {
 #[derive(Debug)]
 pub(crate) struct Presentation {
     pub(crate) format: ScanFormat,
+    /// The file of the report; `None` for stdout.
     pub(crate) output: Option<PathBuf>,
     pub(crate) show_secrets: bool,
     pub(crate) sorted: bool,
@@ -133,7 +135,7 @@ pub(crate) fn of_scan(
     let baseline = settings.baseline.as_ref().map(|baseline| baseline.value.path());
     let presentation = Presentation {
         format: sources.trusted(arguments.format, |file| file.format).unwrap_or_default(),
-        output: arguments.output.clone(),
+        output: arguments.output.clone().filter(|path| !is_stdout(path)),
         show_secrets: arguments.show_secrets,
         sorted: sources.trusted(sorted, |file| file.sorted).unwrap_or_default(),
         exit_code_incomplete: arguments.exit_code_incomplete,
@@ -248,6 +250,9 @@ impl Settings {
     ) -> Result<Self, CliError> {
         if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
             return Err(CliError::StdinTwice);
+        }
+        if paths.iter().any(|path| is_stdin(path)) && stdin::is_closed() {
+            return Err(CliError::StdinClosed);
         }
         let sources = Sources::new(files);
         let untrusted =
@@ -407,6 +412,11 @@ fn rule_files(detection: &DetectionArguments, sources: &Sources<'_>) -> Setting<
 /// Returns `true` if a PATH stands for stdin.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// Returns `true` if the path of `--output` stands for stdout.
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-" || path.as_os_str() == "/dev/stdout"
 }
 
 /// Returns what the command line says about a flag, if it has the flag or its opposite. (The parser

@@ -63,6 +63,26 @@ fn explained(error: io::Error) -> io::Error {
     }
 }
 
+/// Returns `true` if heist was started with stdin closed. The standard library opens `/dev/null` in
+/// its place, for reading and writing; a caller who means an empty input opens it for reading.
+#[cfg(unix)]
+pub(crate) fn is_closed() -> bool {
+    use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, stat};
+    let stdin = io::stdin();
+    let Ok((flags, input)) = fcntl_getfl(&stdin).and_then(|flags| Ok((flags, fstat(&stdin)?)))
+    else {
+        return true;
+    };
+    let is_null = FileType::from_raw_mode(input.st_mode) == FileType::CharacterDevice
+        && stat("/dev/null").is_ok_and(|null| null.st_rdev == input.st_rdev);
+    is_null && flags & OFlags::RWMODE == OFlags::RDWR
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_closed() -> bool {
+    false
+}
+
 /// Waits up to `patience` until a read would not block; returns whether it is so.
 #[cfg(unix)]
 fn is_ready(stdin: &io::Stdin, patience: Duration) -> io::Result<bool> {

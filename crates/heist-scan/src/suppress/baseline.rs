@@ -337,6 +337,7 @@ impl Baseline {
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), BaselineError> {
         AtomicFile::create(path)
+            .map_err(io::Error::from)
             .and_then(|mut file| {
                 file.write_all(self.to_text().as_bytes())?;
                 file.commit()

@@ -1,0 +1,212 @@
+//! [`OutputDirectory`]: the open directory of an output file, reached without following a link that
+//! an untrusted tree contains.
+//!
+//! Invariant: between the directory that the user named and the file, nothing is looked up by path
+//! again. So a tree that changes during the scan cannot redirect the file.
+
+use super::error::OutputPathError;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode};
+use rustix::io::Errno;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+/// Opens a directory only to look up names in it, where the system has such a flag; that needs no
+/// permission to list it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const LOOK_UP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// The device and the inode of a file.
+type FileIdentity = (u64, u64);
+
+/// The files and directories that an attacker may have made, and everything below them.
+#[derive(Debug, Default)]
+pub(super) struct UntrustedRoots {
+    identities: HashSet<FileIdentity>,
+}
+
+impl UntrustedRoots {
+    /// Identifies the roots. One that does not exist contains nothing.
+    pub(super) fn new(roots: &[PathBuf]) -> Self {
+        let known = roots.iter().filter_map(|root| std::fs::metadata(root).ok());
+        Self { identities: known.map(|root| (root.dev(), root.ino())).collect() }
+    }
+
+    /// Returns `true` if an open directory is one of the roots or below one.
+    fn contain(&self, directory: &OwnedFd) -> Result<bool, Errno> {
+        if self.identities.is_empty() {
+            return Ok(false);
+        }
+        let mut identity = identity(directory)?;
+        let mut above: Option<OwnedFd> = None;
+        loop {
+            if self.identities.contains(&identity) {
+                return Ok(true);
+            }
+            let here = above.as_ref().unwrap_or(directory);
+            let parent = match rustix::fs::openat(here, "..", LOOK_UP, Mode::empty()) {
+                Ok(parent) => parent,
+                // A directory that this user cannot enter cannot be scanned either.
+                Err(Errno::ACCESS) => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            let parent_identity = self::identity(&parent)?;
+            if parent_identity == identity {
+                return Ok(false);
+            }
+            identity = parent_identity;
+            above = Some(parent);
+        }
+    }
+}
+
+/// A regular file that an output file will replace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Replaced {
+    /// The permissions, without the kind of file.
+    pub(super) permissions: u32,
+    pub(super) has_several_names: bool,
+    pub(super) is_untrusted: bool,
+}
+
+/// An open directory.
+#[derive(Debug)]
+pub(super) struct OutputDirectory {
+    fd: OwnedFd,
+    /// Whether it is below an untrusted root.
+    pub(super) is_untrusted: bool,
+}
+
+impl OutputDirectory {
+    /// Opens the directory at `path`. Links are followed until the path enters an untrusted root.
+    ///
+    /// # Errors
+    /// The path cannot be opened, or contains a link below an untrusted root.
+    pub(super) fn open(path: &Path, untrusted: &UntrustedRoots) -> Result<Self, OutputPathError> {
+        let start = if path.is_absolute() { "/" } else { "." };
+        let mut fd = rustix::fs::openat(CWD, start, LOOK_UP, Mode::empty())?;
+        let mut is_untrusted = untrusted.contain(&fd)?;
+        let mut opened = PathBuf::new();
+        for component in path.components() {
+            opened.push(component);
+            let name = match component {
+                Component::Normal(name) => name,
+                Component::ParentDir => OsStr::new(".."),
+                _ => continue,
+            };
+            let no_link = LOOK_UP.union(OFlags::NOFOLLOW);
+            let next = rustix::fs::openat(&fd, name, no_link, Mode::empty());
+            let was_link = next.is_err() && kind(&fd, name) == Ok(FileType::Symlink);
+            if was_link && is_untrusted {
+                return Err(OutputPathError::LinkInUntrusted { link: opened });
+            }
+            fd = match was_link {
+                true => rustix::fs::openat(&fd, name, LOOK_UP, Mode::empty())?,
+                false => next?,
+            };
+            is_untrusted = if was_link || component == Component::ParentDir {
+                untrusted.contain(&fd)?
+            } else {
+                is_untrusted || untrusted.identities.contains(&identity(&fd)?)
+            };
+        }
+        Ok(Self { fd, is_untrusted })
+    }
+
+    /// Returns the regular file of this name, or `None` if there is no file.
+    ///
+    /// # Errors
+    /// It is not a regular file, or nothing can be found out about it.
+    #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
+    pub(super) fn replaced(
+        &self,
+        name: &OsStr,
+        untrusted: &UntrustedRoots,
+    ) -> Result<Option<Replaced>, OutputPathError> {
+        let stat = match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let kind = match FileType::from_raw_mode(stat.st_mode as RawMode) {
+            FileType::RegularFile => {
+                let is_root = untrusted.identities.contains(&identity_of(&stat));
+                return Ok(Some(Replaced {
+                    permissions: u32::from(Mode::from_raw_mode(stat.st_mode as RawMode).bits()),
+                    has_several_names: stat.st_nlink > 1,
+                    is_untrusted: self.is_untrusted || is_root,
+                }));
+            }
+            FileType::Symlink => return Err(OutputPathError::Link),
+            FileType::Directory => "a directory",
+            FileType::Fifo => "a pipe",
+            FileType::Socket => "a socket",
+            FileType::CharacterDevice | FileType::BlockDevice => "a device",
+            _ => "something else",
+        };
+        Err(OutputPathError::NotRegular { kind })
+    }
+
+    /// Opens a file of this name for reading, without following a link and without waiting.
+    pub(super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
+    }
+
+    /// Creates a file that did not exist.
+    pub(super) fn create_new(&self, name: &OsStr, mode: u32) -> io::Result<File> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode as RawMode);
+        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, mode)?))
+    }
+
+    /// Renames a file; neither name is followed if it is a link.
+    pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
+    }
+
+    /// Removes a file.
+    pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())?)
+    }
+}
+
+/// Opens `path` for writing if it is a device that never blocks: the one that discards everything,
+/// or the one that is always full.
+///
+/// # Errors
+/// The device cannot be opened.
+pub(super) fn open_device(path: &Path) -> io::Result<Option<File>> {
+    use std::os::unix::fs::FileTypeExt as _;
+    if path != Path::new("/dev/null") && path != Path::new("/dev/full") {
+        return Ok(None);
+    }
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let is_device = |metadata: &std::fs::Metadata| metadata.file_type().is_char_device();
+    if !std::fs::symlink_metadata(path).is_ok_and(|metadata| is_device(&metadata)) {
+        return Ok(None);
+    }
+    let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+    Ok(is_device(&file.metadata()?).then_some(file))
+}
+
+fn kind(directory: &OwnedFd, name: &OsStr) -> Result<FileType, Errno> {
+    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(stat.st_mode as RawMode))
+}
+
+fn identity(fd: impl AsFd) -> Result<FileIdentity, Errno> {
+    Ok(identity_of(&rustix::fs::fstat(fd)?))
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
+fn identity_of(stat: &rustix::fs::Stat) -> FileIdentity {
+    (stat.st_dev as u64, stat.st_ino as u64)
+}
