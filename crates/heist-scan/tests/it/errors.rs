@@ -3,7 +3,7 @@
 
 use heist_scan::rules::{RuleError, UnknownParserKind, syntax::SyntaxError};
 use heist_scan::suppress::BaselineError;
-use heist_scan::{ScanError, SourceError, UnknownChecksum, UnknownConfidence};
+use heist_scan::{OutputPathError, ScanError, SourceError, UnknownChecksum, UnknownConfidence};
 use std::error::Error;
 
 fn assert_shared<E: Error + Send + Sync + 'static>() {}
@@ -11,6 +11,7 @@ fn assert_shared<E: Error + Send + Sync + 'static>() {}
 #[test]
 fn every_error_can_be_shared() {
     assert_shared::<BaselineError>();
+    assert_shared::<OutputPathError>();
     assert_shared::<RuleError>();
     assert_shared::<ScanError>();
     assert_shared::<SourceError>();
