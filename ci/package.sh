@@ -29,8 +29,9 @@ echo "== the packages of the crates"
 cargo package --locked --quiet --workspace \
     --exclude heist-bench --exclude heist-fuzz --exclude heist-sim
 for crate in heist heist-cli heist-device heist-runtime heist-scan heist-walk; do
+    files=$(tar -tf "$out/$crate"-[0-9]*.crate)
     for part in Cargo.toml README.md LICENSE-APACHE LICENSE-MIT; do
-        tar -tf "$out/$crate"-[0-9]*.crate | grep -q "/$part\$" || {
+        grep -q "/$part\$" <<<"$files" || {
             echo "the package of $crate has no $part" >&2
             exit 1
         }
@@ -43,8 +44,8 @@ echo "== static binary, completions, man pages"
 RUSTFLAGS="-C target-feature=+crt-static" \
     cargo build --locked --quiet --profile dist -p heist-cli --target "$host"
 cp "target/$host/dist/heist" "$out/heist"
+mkdir "$out/man" "$out/completions"
 "$out/heist" man --dir "$out/man"
-mkdir "$out/completions"
 for shell in bash zsh fish; do
     "$out/heist" completions "$shell" >"$out/completions/heist.$shell"
 done

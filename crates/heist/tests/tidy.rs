@@ -180,9 +180,9 @@ fn next_token(text: &str) -> (usize, bool) {
     if word > 0 {
         return (word, false);
     }
-    if text.starts_with('"') {
+    if let Some(inside) = text.strip_prefix('"') {
         let mut is_escaped = false;
-        let end = text[1..].find(|c: char| {
+        let end = inside.find(|c: char| {
             let ends = c == '"' && !is_escaped;
             is_escaped = c == '\\' && !is_escaped;
             ends

@@ -33,7 +33,7 @@ fn words(count: usize, word: impl Fn(usize) -> String) -> String {
 }
 
 /// Returns a list of expressions in an allowlist.
-fn allowlist(field: &str, expressions: String) -> String {
+fn allowlist(field: &str, expressions: &str) -> String {
     format!("{}\n[[allowlists]]\n{field} = {expressions}\n", regex("[a-z0-9]{12,40}"))
 }
 
@@ -115,15 +115,15 @@ fn hostile_files() -> Vec<String> {
         format!("{}keywords = {}\n", regex("[a-z]{9}"), words(9_000, |n| format!("{n:03x}"))),
         format!("{}keywords = ['{}']\n", regex("abc"), "k".repeat(900_000)),
         rules(900, |n| format!("regex = 'x'\nkeywords = {}", words(11, |m| format!("k{n}-{m}")))),
-        allowlist("stopwords", words(9_000, |n| format!("stop{n}"))),
-        allowlist("stopwords", words(50, |_| "s".repeat(10_000))),
+        allowlist("stopwords", &words(9_000, |n| format!("stop{n}"))),
+        allowlist("stopwords", &words(50, |_| "s".repeat(10_000))),
         // Allowlists.
-        allowlist("regexes", words(1_000, |n| format!("(?:[a-z]*[0-9]){{{}}}z", n % 20))),
-        allowlist("regexes", words(1_001, |_| "a".to_owned())),
-        allowlist("regexes", words(5, |_| "(?:.{0,90}a){40}".to_owned())),
-        allowlist("regexes", words(9, |_| "(a?){9000}".to_owned())),
-        allowlist("paths", words(900, |n| format!("(?:.*{n}){{9}}$"))),
-        allowlist("paths", words(40, |_| "(?:a?){900}a{900}".to_owned())),
+        allowlist("regexes", &words(1_000, |n| format!("(?:[a-z]*[0-9]){{{}}}z", n % 20))),
+        allowlist("regexes", &words(1_001, |_| "a".to_owned())),
+        allowlist("regexes", &words(5, |_| "(?:.{0,90}a){40}".to_owned())),
+        allowlist("regexes", &words(9, |_| "(a?){9000}".to_owned())),
+        allowlist("paths", &words(900, |n| format!("(?:.*{n}){{9}}$"))),
+        allowlist("paths", &words(40, |_| "(?:a?){900}a{900}".to_owned())),
         {
             let targets = words(3_000, |n| format!("r{n}"));
             let text = "t".repeat(100_000);
