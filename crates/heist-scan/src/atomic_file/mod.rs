@@ -5,9 +5,10 @@
 //!
 //! Invariants: a program that opens the path finds either the old content or all of the new
 //! content, even if this process is killed. Only a regular file is replaced, never what a symbolic
-//! link leads to; the new file belongs to this user, is not executable, and only those may read it
-//! who could read the old one. Creating one never waits, whatever is at the path. Not guaranteed: a
-//! process that is killed may leave the temporary file (`.NAME.heist-*`) behind.
+//! link leads to; the new file belongs to this user and its group, is not executable, and its
+//! permissions are never wider than those of the old one. Creating one never waits, whatever is at
+//! the path. Not guaranteed: a process that is killed may leave the temporary file
+//! (`.NAME.heist-*`) behind.
 
 #[cfg(unix)]
 mod directory;

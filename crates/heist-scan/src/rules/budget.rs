@@ -1,5 +1,5 @@
 //! [`RuleBudget`]: what the rules of files may cost altogether, so that loading and using them
-//! takes neither unbounded time nor unbounded memory, whoever wrote them.
+//! takes neither unbounded time nor unbounded memory, even if an attacker wrote them.
 //!
 //! The size of an expression is estimated, in states of the automaton that it is compiled to,
 //! because compiling takes much longer than parsing and happens only when a rule is needed. The

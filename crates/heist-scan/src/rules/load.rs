@@ -99,8 +99,8 @@ impl RuleSet {
 }
 
 /// Loads several rule files, which share one budget: the number and the size of their expressions
-/// and keywords are limited, because a rule file may come from whoever wrote the files that are
-/// scanned.
+/// and keywords are limited, because the author of the files that are scanned may have written
+/// the rule file, too.
 #[derive(Debug, Default)]
 pub struct RuleLoader {
     budget: RuleBudget,

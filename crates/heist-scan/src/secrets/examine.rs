@@ -254,7 +254,7 @@ impl Examiner {
     }
 
     /// Returns `false` if the judgement rejects every match of a generic rule in this text, and
-    /// nobody asks why.
+    /// no explanation was asked for.
     fn wants_generic(&self, text: &Text<'_>) -> bool {
         !rejects_generic(text.encoding) || self.notes.is_some()
     }

@@ -113,7 +113,7 @@ impl Artifact {
 ///
 /// The URIs themselves are not kept: in hostile trees they need more memory than everything else.
 fn results<'a>(findings: &'a [ReportedFinding], base: &Path) -> Vec<(&'a ReportedFinding, usize)> {
-    // Two hashes with random keys: nobody can make two URIs that agree in both.
+    // Two hashes with random keys: an attacker cannot make two URIs that agree in both.
     let hashers = (RandomState::new(), RandomState::new());
     let mut numbers: HashMap<(u64, u64), usize> = HashMap::new();
     let mut comes_again = false;
