@@ -78,8 +78,12 @@ try_installed() {
     finds_the_secret "${as_root[@]}" chroot "$1" /usr/bin/heist scan /project
     "${as_root[@]}" rm -r "$1/project"
     local file
-    for file in share/man/man1/heist-scan.1.gz share/bash-completion/completions/heist; do
-        test -s "$1/usr/$file"
+    # The .deb has compressed pages.
+    for file in share/man/man1/heist-scan.1 share/bash-completion/completions/heist; do
+        if [ ! -s "$1/usr/$file" ] && [ ! -s "$1/usr/$file.gz" ]; then
+            echo "/usr/$file was not installed" >&2
+            exit 1
+        fi
     done
 }
 
