@@ -34,8 +34,8 @@ for component in [bom["metadata"]["component"], *bom["components"]]:
     if not component.get("licenses"):
         sys.exit(f"{component['name']} has no licence")
 PYTHON
-# The list may have a few crates more: cargo-cyclonedx takes the optional dependencies that any crate
-# of the workspace switches on.
+# The list may have a few crates more: cargo-cyclonedx takes the optional dependencies that any
+# crate of the workspace switches on.
 missing=$(comm -23 "$copy/expected" "$copy/listed")
 if [ -n "$missing" ]; then
     printf 'the bill of materials lacks these crates:\n%s\n' "$missing" >&2

@@ -538,6 +538,32 @@ fn protocols_name_tests_that_exist() {
 }
 
 #[test]
+fn the_threat_model_names_tests_that_exist() {
+    let text = fs::read_to_string(workspace().join("docs/threat-model.md")).expect("the page");
+    let crates = ["heist-cli", "heist-scan"];
+    let sources: Vec<_> = crates
+        .iter()
+        .flat_map(|name| files(&workspace().join("crates").join(name), "rs"))
+        .collect();
+    let named = tests_named_in(&text);
+    assert!(named.len() > 30, "only {} tests are named", named.len());
+    let exists = |(file, test): &(String, String)| {
+        let module = file.trim_start_matches("it/");
+        sources.iter().any(|(path, source)| {
+            path.components()
+                .any(|part| Path::new(part.as_os_str()).file_stem() == Some(module.as_ref()))
+                && source.contains(&format!("fn {test}("))
+        })
+    };
+    let findings: Vec<_> = named
+        .iter()
+        .filter(|name| !exists(name))
+        .map(|(file, test)| format!("{file}::{test}"))
+        .collect();
+    check_none(&findings, "docs/threat-model.md names tests that exist");
+}
+
+#[test]
 fn names_of_tests_are_found_in_a_text() {
     let text = "Proved by `loom::idle::a_push`, `leaks::runs_leak_nothing` and `idle::parks`, \
                 not by `Idle::park`, `crate::sync`s or `std::sync::Arc`.";
