@@ -1,7 +1,7 @@
 //! [`NamedPaths`]: the PATHs that were named but not scanned.
 //!
 //! Below a directory, heist skips binary files and pipes, and counts them. But a user who names a
-//! file wants to know what is in it, so skipping it must not look like success. It is no surprise
+//! file wants to know what is in it, so skipping it must not look like success. It is expected
 //! only if an option on the command line asks for it: `--no-binary` or `--max-size`. (A file that
 //! `--exclude` or an allowlist of the rules names is skipped as asked, wherever that is written.)
 

@@ -1,6 +1,6 @@
 //! [`Origin`]: who set something; and [`Setting`], a value with its origin.
 //!
-//! heist trusts the command line, the user's configuration file and a policy. It does not trust the
+//! heist trusts the command line and the user's configuration file. It does not trust the
 //! scanned tree: the tree's `heist.toml` may tune the scan of this tree (see
 //! [`Tuning`](super::configuration::Tuning)), and whatever it hides is counted. So a setting that
 //! can hide a finding keeps its origin.

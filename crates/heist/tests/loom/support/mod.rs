@@ -182,7 +182,7 @@ pub fn start_loaded<T: Send + 'static>(
     run: impl Fn(&mut Worker<T>, T) + Clone + Send + 'static,
 ) -> Threads {
     let (shared, workers) = PoolShared::new(config);
-    shared.spawn_all(&mut tasks).unwrap();
+    shared.spawn_drain(&mut tasks).unwrap();
     shared.close();
     start_workers(workers, move |worker| {
         work(worker, &mut |worker: &mut Worker<T>, task| run(worker, task));
