@@ -51,7 +51,7 @@ impl TraceFile {
     /// Writes the rest of the trace, and gives the file its name.
     ///
     /// # Errors
-    /// The trace cannot be written completely. There is no file then, or the old one.
+    /// The trace cannot be written completely. The old file, if any, stays as it was.
     pub(crate) fn finish(self) -> Result<(), CliError> {
         let finished = self
             .trace

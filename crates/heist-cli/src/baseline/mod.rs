@@ -184,7 +184,7 @@ pub(crate) fn run(
     }
 }
 
-/// Loads a baseline, or creates an empty one if there is no such file.
+/// Loads a baseline, or creates an empty one if the file does not exist.
 ///
 /// # Errors
 /// The file cannot be read or is not a baseline, or the system gives no random numbers.

@@ -162,7 +162,7 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan
     let file = arguments.file.path(&arguments.paths)?;
     let detector = rules::detector(&settings, messages)?.detector;
     let (path, roots) = (file.as_path(), settings.paths.as_slice());
-    // A file that is no baseline is refused with a better reason when it is loaded.
+    // Loading refuses a file that is not a baseline, with a better reason.
     let (option, looks_ours) = ("--output", |_: &[u8]| true);
     let output = OutputFile { option, what: OUTPUT, path, roots, looks_ours }.create(false)?;
     let trace = settings.trace.as_deref();
