@@ -10,6 +10,8 @@ use crate::exit::Exit;
 use crate::scan::configuration_error::ConfigurationError;
 use crate::scan::explain::ExplainError;
 use crate::scan::origin::SettingName;
+use crate::scan::policy::Demand;
+use crate::scan::policy_file::PolicyError;
 use crate::shell;
 use heist_scan::rules::{RuleError, RuleErrorKind, RulePlace};
 use heist_scan::suppress::BaselineError;
@@ -64,6 +66,11 @@ pub(crate) enum CliError {
     BaselineKey(io::Error),
     /// A glob is not valid.
     Glob { setting: SettingName, source: FilterError },
+    /// A policy is not valid.
+    Policy { path: PathBuf, source: PolicyError },
+    /// The command line asks for less than a policy demands. `what` is an option with its dashes,
+    /// or a command.
+    AgainstPolicy { what: String, demand: Demand },
     /// This setting obeys ignore files of the tree, but nothing is to be taken from the tree.
     UntrustedIgnoreFiles { setting: SettingName },
     /// There are more globs than a matcher can hold.
@@ -122,6 +129,8 @@ impl CliError {
             }
             Self::GitleaksReport { .. } => "give a file that `gitleaks --report-format json` wrote",
             Self::Glob { .. } => "write the GLOB like a line of a `.gitignore`",
+            Self::Policy { source, .. } => return Some(source.help()),
+            Self::AgainstPolicy { .. } => "do without it, or ask the owner of the policy",
             Self::UntrustedIgnoreFiles { .. } => "remove one of the two; --exclude skips files",
             Self::TooManyGlobs(_) => "give fewer globs",
             Self::StdinTwice => "give `-` once",
@@ -202,6 +211,12 @@ impl fmt::Display for CliError {
             Self::Glob { setting, source } => {
                 write!(f, "{setting}: {}", escape::visible(&source.to_string()))
             }
+            Self::Policy { path, source } => {
+                write!(f, "the policy '{}' is not valid: {source}", shown(path))
+            }
+            Self::AgainstPolicy { what, demand } => {
+                write!(f, "{what} is weaker than {demand} allows")
+            }
             Self::UntrustedIgnoreFiles { setting } => write!(
                 f,
                 "{setting} obeys ignore files of the tree, but `untrusted` takes nothing from the tree"
@@ -232,6 +247,7 @@ impl std::error::Error for CliError {
             Self::Configuration { source, .. } => Some(source),
             Self::Rules(source) | Self::RuleSelection { source, .. } => Some(&**source),
             Self::Baseline(source) => Some(source),
+            Self::Policy { source, .. } => Some(source),
             Self::Glob { source, .. } => Some(source),
             Self::StartScan(source) => Some(source),
             Self::StartWalk(source) => Some(source),
@@ -244,6 +260,7 @@ impl std::error::Error for CliError {
             | Self::NotInBaseline { .. }
             | Self::GitleaksReport { .. }
             | Self::UntrustedIgnoreFiles { .. }
+            | Self::AgainstPolicy { .. }
             | Self::NoRuleLeft
             | Self::StdinTwice
             | Self::StdinClosed => None,

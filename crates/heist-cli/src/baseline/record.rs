@@ -152,15 +152,18 @@ pub(super) fn run(
 
 fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan, CliError> {
     let files = settings::configuration_files(&arguments.run, &arguments.paths, messages)?;
-    let settings = Settings::new(
+    let mut settings = Settings::new(
         &arguments.paths,
         arguments.confidence,
         None,
         (&arguments.detection, &arguments.selection, &arguments.run),
         &files,
     )?;
+    if let Some(demand) = settings.policies.forbids("baseline") {
+        return Err(CliError::AgainstPolicy { what: "`heist baseline`".to_owned(), demand });
+    }
     let file = arguments.file.path(&arguments.paths)?;
-    let detector = rules::detector(&settings, messages)?.detector;
+    let rules::Detection { detector, overruled, .. } = rules::detector(&settings, messages)?;
     let (path, roots) = (file.as_path(), settings.paths.as_slice());
     // Loading refuses a file that is not a baseline, with a better reason.
     let (option, looks_ours) = ("--output", |_: &[u8]| true);
@@ -171,6 +174,7 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan
     let baseline = load_or_create(&file)?;
     let mut suppression = Suppression::read(&settings, messages);
     suppression.add_own(&file);
+    settings.add_overruled([overruled, suppression.take_overruled()], messages);
     let secrets = SecretCollector {
         suppression,
         confidence: settings.confidence.value,

@@ -102,6 +102,7 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         timeout: _,
         config,
         no_config,
+        policy,
         untrusted,
         no_untrusted,
         color: _,
@@ -113,6 +114,7 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         trace: _,
     } = run;
     line.options("--config", config);
+    line.options("--policy", policy);
     line.flags([
         (*no_config, "--no-config"),
         (*untrusted, "--untrusted"),

@@ -254,6 +254,14 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) no_config: bool,
 
+    /// Obey this policy of your organisation, which no option and no configuration can weaken
+    ///
+    /// The policy that the variable HEIST_POLICY names applies as well. An option that is weaker
+    /// than a policy is an error; a weaker key in a configuration has no effect, and every report
+    /// names it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+
     /// Take nothing from the scanned tree: no heist.toml, no .gitleaksignore, no allow comments
     ///
     /// Your own configuration still applies. Without this option, heist counts what the tree hides.

@@ -21,7 +21,7 @@ use std::time::Duration;
 use toml::Value;
 
 /// The options that work only on the command line.
-const COMMAND_LINE_ONLY: [&str; 9] = [
+const COMMAND_LINE_ONLY: [&str; 10] = [
     "output",
     "explain",
     "trace",
@@ -29,6 +29,7 @@ const COMMAND_LINE_ONLY: [&str; 9] = [
     "config",
     "no-config",
     "no-baseline",
+    "policy",
     "quiet",
     "exit-code-incomplete",
 ];

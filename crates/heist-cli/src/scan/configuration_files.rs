@@ -14,6 +14,7 @@
 use super::configuration::{Configuration, Tuning, parse_toml, rule_table};
 use super::configuration_error::ConfigurationError;
 use super::origin::{NamedFile, read_tree_configuration};
+use super::policy::{Overruled, Policies};
 use super::settings::is_stdin;
 use crate::error::{CliError, one_line};
 use crate::{escape, shell};
@@ -34,6 +35,9 @@ const BYTES_MAX: u64 = 1 << 20;
 pub(crate) struct ConfigurationFiles {
     pub(crate) user: Option<Configuration>,
     pub(crate) tree: Option<TreeConfiguration>,
+    pub(crate) policies: Policies,
+    /// The tree's file, if a policy forbids it.
+    pub(crate) overruled: Vec<Overruled>,
     /// Notes for the user, safe to print.
     pub(crate) notes: Vec<String>,
 }
@@ -61,12 +65,16 @@ impl ConfigurationFiles {
     }
 
     /// Finds the user's file and, unless the command line or that file says `untrusted`, that of
-    /// the tree at these paths. `untrusted` is what the command line says.
+    /// the tree at these paths. `untrusted` is what the command line and the policies say.
     ///
     /// # Errors
     /// A file cannot be read or is not valid.
-    pub(crate) fn find(paths: &[PathBuf], untrusted: Option<bool>) -> Result<Self, CliError> {
-        let mut files = Self::default();
+    pub(crate) fn find(
+        paths: &[PathBuf],
+        untrusted: Option<bool>,
+        policies: &Policies,
+    ) -> Result<Self, CliError> {
+        let mut files = Self { policies: policies.clone(), ..Self::default() };
         let roots = Roots::new(paths);
         files.find_user(&roots)?;
         let of_user = || files.user.as_ref()?.privileged.untrusted;
@@ -117,6 +125,11 @@ impl ConfigurationFiles {
                     // The user may believe that this file configures heist.
                     self.add_unread(&path, why);
                     continue;
+                }
+                if let Some(by) = self.policies.forbids("tree-config") {
+                    let (setting, is_whole_file) = ("tree-config", true);
+                    self.overruled.push(Overruled { setting, file: path, is_whole_file, by });
+                    return Ok(());
                 }
                 let configuration = parse(read_tree_configuration(&path, BYTES_MAX), &path, false)?;
                 self.add_tree(configuration, directory);

@@ -187,6 +187,8 @@ pub(crate) fn summary(
         ended: scanned.stdin_ended.filter(|_| !output_failed),
         failed_rules: scanned.failed_rules.clone(),
         configurations: settings.configurations.clone(),
+        policies: settings.policies.files().cloned().collect(),
+        overruled: settings.overruled.clone(),
     };
     for report in &scanned.reports {
         let outcomes = &report.outcomes;

@@ -150,13 +150,14 @@ pub(super) fn run(
 ) -> Result<Exit, CliError> {
     let LineOfFile { file, line } =
         LineOfFile::parse(place).ok_or_else(|| ExplainError::NotALine(place.to_owned()))?;
-    let (settings, _) = settings::of_scan(arguments, messages)?;
+    let (mut settings, _) = settings::of_scan(arguments, messages)?;
     let path = ScannedRoots::new(&settings.paths).in_project_of(&file);
-    let detector =
-        Arc::new(AtPath { detector: rules::detector(&settings, messages)?.detector, path });
+    let detection = rules::detector(&settings, messages)?;
+    let detector = Arc::new(AtPath { detector: detection.detector, path });
     let baseline = settings.baseline.as_ref().map(|file| file.value.load_baseline()).transpose()?;
     let mut suppression = Suppression::read(&settings, messages).with_baseline(baseline);
     settings.add_baseline_to(&mut suppression);
+    settings.add_overruled([detection.overruled, suppression.take_overruled()], messages);
 
     let object = read_small_file(&file, FILE_BYTES_MAX)
         .map_err(|source| ExplainError::Read { path: file.clone(), source })?;

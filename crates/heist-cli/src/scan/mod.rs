@@ -7,6 +7,8 @@
 //! | `configuration`, `configuration_error` | the contents of a `heist.toml` |
 //! | `configuration_files` | which configuration files count |
 //! | `settings` | the options and the configuration files, combined |
+//! | `policy`, `policy_file` | an organisation's floor, which nothing can weaken |
+//! | `obedience` | applies the policies to the settings |
 //! | `found_baseline` | the baseline that a scan uses by itself |
 //! | `rules` | the detector that the settings ask for |
 //! | `rule_files` | merges several rule files |
@@ -43,10 +45,13 @@ pub(crate) mod found_baseline;
 mod hidden;
 mod masker;
 mod named;
+mod obedience;
 pub(crate) mod origin;
 mod output;
 pub(crate) mod overwrite;
 pub(crate) mod places;
+pub(crate) mod policy;
+pub(crate) mod policy_file;
 mod report_buffer;
 mod reported_finding;
 mod rule_files;

@@ -1,13 +1,15 @@
 //! Loads rules and builds the detector that the settings ask for.
 
 use super::hidden::HidingSetting;
-use super::origin::{NamedFile, Setting, SettingName};
+use super::obedience::forbid;
+use super::origin::{NamedFile, Origin, Setting, SettingName};
+use super::policy::{Demand, Overruled};
 use super::rule_files::MergedRules;
 use super::settings::Settings;
 use crate::error::CliError;
 use crate::escape;
 use crate::messages::Messages;
-use heist_scan::rules::{Loaded, RuleError, RuleLoader, RuleSet};
+use heist_scan::rules::{Allowlist, Loaded, RuleError, RuleLoader, RuleSet};
 use heist_scan::{DetectorOptions, Rule, SecretDetector, TreeRules};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -58,6 +60,8 @@ pub(crate) struct Detection {
     pub(crate) detector: SecretDetector,
     /// The rules that the tree switches off, and what does so.
     pub(crate) off: HashMap<String, HidingSetting>,
+    /// What the policies overrule about the rules.
+    pub(crate) overruled: Vec<Overruled>,
 }
 
 /// The rules that the user chose, and what the tree changes about them.
@@ -100,6 +104,8 @@ pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Detec
         let left = all.filter(|rule| !rule.generic).map(|rule| rule.id).collect();
         selection.keep(&left, Some(HidingSetting::NoGeneric));
     }
+    let mut generic = generic.clone();
+    let overruled = selection.require(settings, &mut generic)?;
     let Selection { chosen, mut tree, off } = selection;
     if chosen.rules.is_empty() && tree.added.is_empty() {
         return Err(CliError::NoRuleLeft);
@@ -110,7 +116,8 @@ pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Detec
         .noise_filter(settings.noise_filter)
         .decode(decode.value || tree.no_decode)
         .generic(generic.value || generic.is_of_tree());
-    Ok(Detection { detector: SecretDetector::with_tree_rules(chosen, tree, options), off })
+    let detector = SecretDetector::with_tree_rules(chosen, tree, options);
+    Ok(Detection { detector, off, overruled })
 }
 
 impl Selection {
@@ -140,6 +147,79 @@ impl Selection {
         let mut all = RuleSet::default();
         all.rules = rules;
         all
+    }
+
+    /// Adds the rules that the policies demand, where a setting has removed, changed or switched
+    /// them off, and keeps the allowlists of rule files away from them. Returns what has no effect.
+    ///
+    /// # Errors
+    /// The command line keeps a rule from running, or a policy names an unknown rule.
+    fn require(
+        &mut self,
+        settings: &Settings,
+        generic: &mut Setting<bool>,
+    ) -> Result<Vec<Overruled>, CliError> {
+        let Settings { only, except, rules: files, .. } = settings;
+        let mut demanded = HashSet::new();
+        let mut overruled = Vec::new();
+        for (ids, by) in settings.policies.rules() {
+            let mut blame = |setting, origin: &Origin| -> Result<(), CliError> {
+                let without_effect = forbid(setting, origin, Demand::clone(&by))?;
+                overruled.extend(without_effect.filter(|new| !overruled.contains(new)));
+                Ok(())
+            };
+            for rule in RuleSet::builtin().only(ids)?.rules {
+                if rule.generic && !generic.value && !generic.is_of_tree() {
+                    blame("no-generic", &generic.origin)?;
+                }
+                if !self.chosen.rules.contains(&rule) {
+                    for (setting, origin, is_set) in [
+                        ("only", &only.origin, !only.value.is_empty()),
+                        ("except", &except.origin, !except.value.is_empty()),
+                        ("rules", &files.origin, !files.value.is_empty()),
+                    ] {
+                        if is_set {
+                            blame(setting, origin)?;
+                        }
+                    }
+                    self.chosen.rules.retain(|known| known.id != rule.id);
+                    self.chosen.rules.push(rule.clone());
+                } else if let Some(setting) = self.off.remove(&rule.id)
+                    && let Some(file) = settings.tree_file()
+                {
+                    blame(setting.as_str(), &Origin::Tree(file.into()))?;
+                }
+                demanded.insert(rule.id);
+            }
+            if !self.tree.allowlists.is_empty() {
+                blame("rules", &files.origin)?;
+                self.tree.allowlists.clear();
+            }
+        }
+        if demanded.is_empty() {
+            return Ok(overruled);
+        }
+        self.keep_allowlists_from(&demanded);
+        if !generic.value && !generic.is_of_tree() {
+            // The detector's switch would also turn off the demanded ones.
+            let stays = |rule: &Rule| !rule.generic || demanded.contains(&rule.id);
+            self.chosen.rules.retain(stays);
+            self.tree.added.retain(|rule| !rule.generic);
+            *generic = Setting::new(true, Origin::Default);
+        }
+        Ok(overruled)
+    }
+
+    /// Lets allowlists that are not built in apply only to rules that no policy demands.
+    fn keep_allowlists_from(&mut self, demanded: &HashSet<String>) {
+        let built_in = RuleSet::builtin().allowlists;
+        let all = std::mem::take(&mut self.chosen.allowlists);
+        let (built_in, of_files): (Vec<Allowlist>, Vec<Allowlist>) =
+            all.into_iter().partition(|list| built_in.contains(list));
+        self.chosen.allowlists = built_in;
+        for rule in self.chosen.rules.iter_mut().filter(|rule| !demanded.contains(&rule.id)) {
+            rule.allowlists.extend(of_files.iter().cloned());
+        }
     }
 
     /// Keeps only the rules with these ids. If a setting of the tree chose them, the other rules

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         true => (Some(Stream::new(output, messages)), None),
         false => (None, Some(output)),
     };
-    let Detection { detector, off } = detection;
+    let Detection { detector, off, .. } = detection;
     let options = CollectorOptions {
         confidence: settings.confidence.value,
         hiding: settings.hiding(off),
@@ -130,8 +130,8 @@ fn write_error(output: Option<&Path>, source: io::Error) -> CliError {
 }
 
 fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliError> {
-    let (settings, presentation) = settings::of_scan(arguments, messages)?;
-    let detection = rules::detector(&settings, messages)?;
+    let (mut settings, presentation) = settings::of_scan(arguments, messages)?;
+    let mut detection = rules::detector(&settings, messages)?;
     let baseline = settings.baseline.as_ref().map(|file| file.value.load_baseline()).transpose()?;
     let baseline_path = settings.baseline.as_ref().map(|file| file.value.path());
     let (output_path, trace) = (presentation.output.as_deref(), settings.trace.as_deref());
@@ -139,8 +139,9 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
     let configurations =
         settings.configurations.iter().map(|file| ("the configuration", file.path.as_path()));
     let rules = settings.rules.value.iter().map(|file| ("a rule file", file.path()));
+    let policies = settings.policies.files().map(|path| ("the policy", &**path));
     let mut others: Vec<(&'static str, &Path)> =
-        baselines.chain(configurations).chain(rules).collect();
+        baselines.chain(configurations).chain(rules).chain(policies).collect();
     refuse_own_file("--output", output_path, &others)?;
     others.extend(output_path.map(|path| ("the file of --output", path)));
     refuse_own_file("--trace", trace, &others)?;
@@ -164,6 +165,8 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
     ];
     own.into_iter().flatten().for_each(|path| suppression.add_own(path));
     settings.add_baseline_to(&mut suppression);
+    let overruled = [std::mem::take(&mut detection.overruled), suppression.take_overruled()];
+    settings.add_overruled(overruled, messages);
     Ok(ScanPlan { settings, presentation, detection, suppression, output, trace })
 }
 

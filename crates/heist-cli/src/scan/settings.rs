@@ -12,7 +12,9 @@ use super::configuration::{Configuration, Privileged, Tuning};
 use super::configuration_files::{ConfigurationFiles, TreeConfiguration};
 use super::found_baseline;
 use super::hidden::{HidingRules, HidingSetting};
+use super::obedience::{forbid, reset};
 use super::origin::{NamedFile, Origin, Setting, SettingName};
+use super::policy::{Overruled, Policies};
 use super::stdin;
 use super::suppression::Suppression;
 use crate::color::ColorChoice;
@@ -70,6 +72,9 @@ pub(crate) struct Settings {
     pub(crate) no_hidden: Setting<bool>,
     /// Whether to take nothing from the scanned tree.
     pub(crate) untrusted: bool,
+    pub(crate) policies: Policies,
+    /// What the policies overrule.
+    pub(crate) overruled: Vec<Overruled>,
     pub(crate) binary: bool,
     pub(crate) symlinks: Symlinks,
     pub(crate) one_file_system: bool,
@@ -127,8 +132,13 @@ pub(crate) fn of_scan(
     if arguments.no_baseline {
         settings.baseline = None;
     } else if settings.baseline.is_none() && !arguments.run.no_config && !settings.untrusted {
-        settings.baseline = found_baseline::find(&arguments.paths);
-        settings.baseline_is_found = settings.baseline.is_some();
+        settings.use_found_baseline(found_baseline::find(&arguments.paths));
+    }
+    let fail_on_hidden = given(arguments.fail_on_hidden, arguments.no_fail_on_hidden);
+    let must_fail = files.policies.fail_on_hidden();
+    if let (Some(demand), Some(false)) = (&must_fail, fail_on_hidden) {
+        let (what, demand) = ("--no-fail-on-hidden".to_owned(), demand.clone());
+        return Err(CliError::AgainstPolicy { what, demand });
     }
     let sources = Sources::new(&files);
     let sorted = given(arguments.sorted, arguments.no_sorted);
@@ -141,11 +151,8 @@ pub(crate) fn of_scan(
         exit_code_incomplete: arguments.exit_code_incomplete,
         color: sources.trusted(arguments.run.color, |file| file.color).unwrap_or_default(),
         advice: Advice::new(arguments, baseline),
-        fail_on_hidden: sources
-            .trusted(given(arguments.fail_on_hidden, arguments.no_fail_on_hidden), |file| {
-                file.fail_on_hidden
-            })
-            .unwrap_or_default(),
+        fail_on_hidden: must_fail.is_some()
+            || sources.trusted(fail_on_hidden, |file| file.fail_on_hidden).unwrap_or_default(),
     };
     Ok((settings, presentation))
 }
@@ -159,11 +166,21 @@ pub(crate) fn configuration_files(
     paths: &[PathBuf],
     messages: &Messages,
 ) -> Result<ConfigurationFiles, CliError> {
-    let files = match &run.config {
+    let policies = Policies::load(run.policy.as_deref())?;
+    let mut untrusted = given(run.untrusted, run.no_untrusted);
+    if let Some(demand) = policies.untrusted() {
+        if untrusted == Some(false) {
+            let what = "--no-untrusted".to_owned();
+            return Err(CliError::AgainstPolicy { what, demand });
+        }
+        untrusted = Some(true);
+    }
+    let mut files = match &run.config {
         _ if run.no_config => ConfigurationFiles::default(),
         Some(file) => ConfigurationFiles::named(file)?,
-        None => ConfigurationFiles::find(paths, given(run.untrusted, run.no_untrusted))?,
+        None => ConfigurationFiles::find(paths, untrusted, &policies)?,
     };
+    files.policies = policies;
     for note in files.notes.iter().filter(|_| !run.quiet) {
         messages.say(&format!("note: {note}"));
     }
@@ -173,13 +190,15 @@ pub(crate) fn configuration_files(
 /// The configuration files as sources of settings.
 #[derive(Clone, Copy, Debug)]
 struct Sources<'a> {
+    policies: &'a Policies,
     user: Option<&'a Configuration>,
     tree: Option<&'a TreeConfiguration>,
 }
 
 impl<'a> Sources<'a> {
     fn new(files: &'a ConfigurationFiles) -> Self {
-        Self { user: files.user.as_ref(), tree: files.tree.as_ref() }
+        let ConfigurationFiles { user, tree, policies, .. } = files;
+        Self { policies, user: user.as_ref(), tree: tree.as_ref() }
     }
 
     /// Returns a setting that every source may have: from the most trusted one that has it.
@@ -257,24 +276,29 @@ impl Settings {
         let sources = Sources::new(files);
         let untrusted =
             sources.trusted(given(run.untrusted, run.no_untrusted), |file| file.untrusted);
-        let untrusted = untrusted.unwrap_or_default();
+        let policies = &files.policies;
+        let mut overruled = files.overruled.clone();
+        let untrusted = policies.untrusted().is_some() || untrusted.unwrap_or_default();
         let gitignore = given(selection.gitignore, selection.no_gitignore);
-        let gitignore = sources.tuned(gitignore, |tuning| tuning.gitignore).unwrap_or_default();
+        let mut gitignore = sources.tuned(gitignore, |tuning| tuning.gitignore).unwrap_or_default();
+        reset(policies, "gitignore", &mut gitignore, &mut overruled)?;
         if untrusted && gitignore.value {
             let setting = SettingName { origin: gitignore.origin, key: "gitignore" };
             return Err(CliError::UntrustedIgnoreFiles { setting });
         }
         let no_hidden = given(selection.no_hidden, selection.hidden);
-        let no_hidden = sources.tuned(no_hidden, |tuning| tuning.no_hidden).unwrap_or_default();
+        let mut no_hidden = sources.tuned(no_hidden, |tuning| tuning.no_hidden).unwrap_or_default();
+        reset(policies, "no-hidden", &mut no_hidden, &mut overruled)?;
         let base = Filter::new()
             .skip_hidden(no_hidden.value)
             .ignore_files(gitignore.value)
             .git_ignore(gitignore.value)
             .git_exclude(gitignore.value)
             .git_global(gitignore.value);
-        let trusted_filter = filter(base.clone(), selection, &Sources { tree: None, ..sources })?;
-        let filter = filter(base, selection, &sources)?;
         let mut roots = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
+        let of_user = Sources { tree: None, ..sources };
+        let trusted_filter = filter(base.clone(), selection, &of_user, &roots, &mut Vec::new())?;
+        let filter = filter(base, selection, &sources, &roots, &mut overruled)?;
         // The shell may have expanded a pattern such as `*` to the PATHs, so excludes apply to
         // them.
         let (mut paths_excluded, mut paths_excluded_by_tree) = (0, 0);
@@ -301,12 +325,15 @@ impl Settings {
         let stats = given(run.stats, run.no_stats);
         let confidence = sources.tuned(confidence, |tuning| tuning.confidence);
         let max_size = sources.tuned(selection.max_size, |tuning| tuning.max_size);
-        let one_file_system = sources.trusted(one_file_system, |file| file.one_file_system);
-        let one_file_system = one_file_system.unwrap_or_default();
+        let of_user = |user: &Configuration| user.privileged.one_file_system;
+        let one_file_system = sources.any(one_file_system, of_user, |_| None);
+        let mut one_file_system = one_file_system.unwrap_or_default();
+        reset(policies, "one-file-system", &mut one_file_system, &mut overruled)?;
+        let one_file_system = one_file_system.value;
         let restricts_files =
             max_size.is_some() || one_file_system || leaves_out_entries(selection, &sources);
         let timeout = sources.trusted(run.timeout, |file| file.timeout);
-        Ok(Self {
+        let mut settings = Self {
             paths: roots,
             paths_excluded,
             paths_excluded_by_tree,
@@ -335,6 +362,8 @@ impl Settings {
             gitignore,
             no_hidden,
             untrusted,
+            policies: policies.clone(),
+            overruled,
             binary: sources.tuned(binary, |tuning| tuning.binary).unwrap_or_default().value,
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },
             one_file_system,
@@ -344,7 +373,22 @@ impl Settings {
             quiet: run.quiet,
             stats: sources.trusted(stats, |file| file.stats).unwrap_or_default(),
             trace: run.trace.clone(),
-        })
+        };
+        settings.obey()?;
+        Ok(settings)
+    }
+
+    /// Adds what the policies overrule in the rules and the ignore files, and prints notes about
+    /// all that they overrule.
+    pub(crate) fn add_overruled(&mut self, more: [Vec<Overruled>; 2], messages: &Messages) {
+        for overruled in more.into_iter().flatten() {
+            if !self.overruled.contains(&overruled) {
+                self.overruled.push(overruled);
+            }
+        }
+        for overruled in self.overruled.iter().filter(|_| !self.quiet) {
+            messages.say(&format!("note: {overruled}"));
+        }
     }
 
     /// Returns the configuration file of the scanned tree, if there is one.
@@ -438,11 +482,13 @@ fn leaves_out_entries(selection: &SelectionArguments, sources: &Sources<'_>) -> 
         || flag(given(selection.no_hidden, selection.hidden), |tuning| tuning.no_hidden)
 }
 
-/// Adds the globs of all sources to a filter.
+/// Adds the globs of all sources to a filter, and those that the policies demand for these roots.
 fn filter(
     mut filter: Filter,
     selection: &SelectionArguments,
     sources: &Sources<'_>,
+    roots: &[PathBuf],
+    overruled: &mut Vec<Overruled>,
 ) -> Result<Filter, CliError> {
     // A later glob can override an earlier one, so the most trusted source comes last.
     let built_in = [GIT_OBJECTS.to_owned()];
@@ -455,17 +501,62 @@ fn filter(
         of_user,
         Some((Origin::CommandLine, &*selection.exclude)),
     ];
-    for (origin, globs) in globs.into_iter().flatten() {
+    let required = sources.policies.paths_below(roots);
+    for (origin, globs) in globs.into_iter().flatten().filter(|(_, globs)| !globs.is_empty()) {
+        if let Some(demand) = sources.policies.forbids("exclude")
+            && origin != Origin::Default
+        {
+            overruled.extend(forbid("exclude", &origin, demand)?);
+            continue;
+        }
+        let bad = |source| CliError::Glob {
+            setting: SettingName { origin: origin.clone(), key: "exclude" },
+            source,
+        };
+        let mut alone = Filter::new();
         for glob in globs {
-            let added = match origin {
+            filter = match origin {
                 Origin::Tree(_) => filter.exclude_counted(glob),
                 _ => filter.exclude(glob),
-            };
-            filter = added.map_err(|source| CliError::Glob {
-                setting: SettingName { origin: origin.clone(), key: "exclude" },
-                source,
-            })?;
+            }
+            .map_err(bad)?;
+            if !required.is_empty() {
+                alone = alone.exclude(glob).map_err(bad)?;
+            }
+        }
+        for (path, demand) in &required {
+            if alone.excludes_path(path, true).map_err(CliError::TooManyGlobs)? {
+                overruled.extend(forbid("exclude", &origin, demand.clone())?);
+            }
         }
     }
+    for (path, _) in &required {
+        for glob in globs_of(path) {
+            let setting = SettingName { origin: Origin::Default, key: "paths" };
+            filter = filter.include(glob).map_err(|source| CliError::Glob { setting, source })?;
+        }
+    }
+    if !required.is_empty() {
+        let setting = SettingName { origin: Origin::Default, key: "exclude" };
+        let glob = filter.exclude(GIT_OBJECTS);
+        filter = glob.map_err(|source| CliError::Glob { setting, source })?;
+    }
     Ok(filter)
+}
+
+/// Returns globs that match a path below a root, the directories above it, and all that is in it.
+fn globs_of(path: &Path) -> Vec<String> {
+    let (mut way, mut globs) = (String::new(), Vec::new());
+    for name in path {
+        way.push('/');
+        for character in name.to_string_lossy().chars() {
+            if !(character.is_alphanumeric() || "-_.".contains(character)) {
+                way.push('\\');
+            }
+            way.push(character);
+        }
+        globs.push(way.clone());
+    }
+    globs.push(format!("{way}/**"));
+    globs
 }

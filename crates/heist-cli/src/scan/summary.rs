@@ -1,9 +1,11 @@
 //! [`Summary`]: the result of a scan besides its findings.
 
 use super::hidden::Hidden;
+use super::policy::Overruled;
 use super::settings::ConfigurationInUse;
 use heist_scan::Confidence;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A path that was not scanned completely, or whose findings are not all listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +117,9 @@ pub(crate) struct Summary {
     pub(crate) failed_rules: Vec<String>,
     /// The configuration files in use: the user's, then the tree's.
     pub(crate) configurations: Vec<ConfigurationInUse>,
+    /// The policies in effect, and what they overrule.
+    pub(crate) policies: Vec<Arc<Path>>,
+    pub(crate) overruled: Vec<Overruled>,
 }
 
 impl Summary {

@@ -1,6 +1,7 @@
 //! [`Suppression`]: which findings are not reported, and why.
 
 use super::places::ScannedRoots;
+use super::policy::Overruled;
 use super::settings::{Settings, is_stdin};
 use crate::error::reason;
 use crate::escape;
@@ -48,6 +49,8 @@ pub(crate) struct Suppression {
     tree_baseline: Option<PathBuf>,
     /// Whether comments in the scanned tree have no effect.
     ignores_comments: bool,
+    /// The `.gitleaksignore` files that a policy forbids.
+    overruled: Vec<Overruled>,
 }
 
 /// Suppresses nothing, today.
@@ -61,6 +64,7 @@ impl Default for Suppression {
             own: HashSet::new(),
             tree_baseline: None,
             ignores_comments: false,
+            overruled: Vec::new(),
         }
     }
 }
@@ -68,13 +72,17 @@ impl Default for Suppression {
 impl Suppression {
     /// Reads the `.gitleaksignore` files and prints notes about lines that heist does not use. The
     /// files are those of the paths, of the directories above them up to the project root, and of
-    /// the current directory. With `--untrusted` it reads none, and comments have no effect.
+    /// the current directory. With `--untrusted` it reads none, and comments have no effect; a
+    /// policy can forbid each of the two.
     pub(crate) fn read(settings: &Settings, messages: &Messages) -> Self {
         let Settings { paths, quiet, untrusted, .. } = settings;
         let roots = ScannedRoots::new(paths);
         if *untrusted {
             return Self { roots, ignores_comments: true, ..Self::default() };
         }
+        let ignores_comments = settings.policies.forbids("comments").is_some();
+        let forbidden = settings.policies.forbids("gitleaksignore");
+        let mut overruled = Vec::new();
         let mut ignored_by = Vec::new();
         let mut seen = HashSet::new();
         let mut directories = vec![PathBuf::new()];
@@ -93,6 +101,11 @@ impl Suppression {
             if !seen.insert(real.clone()) || file.symlink_metadata().is_err() {
                 continue;
             }
+            if let Some(by) = forbidden.clone() {
+                let (setting, is_whole_file) = ("gitleaksignore", true);
+                overruled.push(Overruled { setting, file, is_whole_file, by });
+                continue;
+            }
             let shown = escape::for_terminal(file.as_os_str()).into_owned();
             match read_small_file(&file, IGNORE_BYTES_MAX) {
                 Ok(content) => {
@@ -107,13 +120,18 @@ impl Suppression {
                 }
             }
         }
-        Self { roots, ignored: ignored_by, ..Self::default() }
+        Self { roots, ignored: ignored_by, ignores_comments, overruled, ..Self::default() }
     }
 
     /// Adds the secrets of a baseline.
     pub(crate) fn with_baseline(mut self, baseline: Option<Baseline>) -> Self {
         self.baseline = baseline;
         self
+    }
+
+    /// Takes what the policies overrule about ignore files.
+    pub(crate) fn take_overruled(&mut self) -> Vec<Overruled> {
+        std::mem::take(&mut self.overruled)
     }
 
     /// Adds a file that this run itself reads or writes.

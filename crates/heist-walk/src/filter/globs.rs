@@ -14,6 +14,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+/// Marks the globs of [`Globs::include`] in the matcher.
+const INCLUDE: &str = "include";
+
+/// What the globs decide about an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GlobDecision {
+    Exclude(ExcludedBy),
+    Include,
+}
+
 /// A glob that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterError {
@@ -79,10 +89,18 @@ impl Default for Globs {
 
 impl Globs {
     /// Adds a glob. The matcher keeps a path with each glob, which is that of its ignore file; here
-    /// the path only marks the globs that are `counted`.
+    /// the path only marks the globs that are `counted`, and those of [`include`](Self::include).
     pub(super) fn exclude(&mut self, glob: &str, counted: bool) -> Result<(), FilterError> {
         let mark = counted.then(PathBuf::new);
         self.exclude.add_line(mark, glob).map_err(|error| FilterError::new(glob, &error))?;
+        self.changed();
+        Ok(())
+    }
+
+    /// Adds a glob for entries that are shown whatever other rules say.
+    pub(super) fn include(&mut self, glob: &str) -> Result<(), FilterError> {
+        let (mark, line) = (Some(PathBuf::from(INCLUDE)), format!("!{glob}"));
+        self.exclude.add_line(mark, &line).map_err(|error| FilterError::new(glob, &error))?;
         self.changed();
         Ok(())
     }
@@ -115,14 +133,30 @@ impl Globs {
         Ok(())
     }
 
-    /// Returns which kind of `exclude` glob leaves the entry out, if one does.
-    pub(super) fn excludes(&self, entry: &FilteredEntry<'_>, is_dir: bool) -> Option<ExcludedBy> {
+    /// Returns what the globs of `exclude` and `include` say about the entry, if they decide.
+    pub(super) fn decide(&self, entry: &FilteredEntry<'_>, is_dir: bool) -> Option<GlobDecision> {
         let built = self.built.get().filter(|built| !built.exclude.is_empty())?;
         match built.exclude.matched(entry.path_below_root(), is_dir) {
-            Match::Ignore(glob) if glob.from().is_some() => Some(ExcludedBy::CountedGlob),
-            Match::Ignore(_) => Some(ExcludedBy::Other),
+            Match::Ignore(glob) if glob.from().is_some() => {
+                Some(GlobDecision::Exclude(ExcludedBy::CountedGlob))
+            }
+            Match::Ignore(_) => Some(GlobDecision::Exclude(ExcludedBy::Other)),
+            // A `!` glob of `exclude`, in contrast, leaves the decision to other rules.
+            Match::Whitelist(glob) if glob.from() == Some(Path::new(INCLUDE)) => {
+                Some(GlobDecision::Include)
+            }
             Match::None | Match::Whitelist(_) => None,
         }
+    }
+
+    /// Returns `true` if `exclude` globs leave out a path below a root, or a directory above it.
+    pub(super) fn excludes_path(&self, below_root: &Path, is_dir: bool) -> io::Result<bool> {
+        self.build()?;
+        let exclude = self.built.get().map(|built| &built.exclude);
+        Ok(exclude.is_some_and(|exclude| {
+            let mut way = below_root.ancestors().filter(|path| !path.as_os_str().is_empty());
+            way.any(|path| exclude.matched(path, is_dir || path != below_root).is_ignore())
+        }))
     }
 
     /// Returns `true` if `exclude` globs leave an entry with this name out of its root.

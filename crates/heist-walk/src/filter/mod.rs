@@ -19,7 +19,7 @@ pub(crate) use rule_levels::DirRules;
 use crate::entry::ParentPath;
 use crate::metadata::FileKind;
 use crate::sys::Dir;
-use globs::Globs;
+use globs::{GlobDecision, Globs};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::types::Types;
@@ -36,7 +36,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// The walk does not enter a directory that the filter leaves out. It never leaves out a root. If
 /// several rules apply to an entry, the first one in this list decides:
 ///
-/// 1. [`exclude`](Self::exclude) and [`kinds`](Self::kinds). What they leave out stays out.
+/// 1. [`kinds`](Self::kinds), [`exclude`](Self::exclude) and [`include`](Self::include). What they
+///    leave out stays out.
 /// 2. [`only`](Self::only).
 /// 3. Ignore files: [custom ones](Self::custom_ignore_file), then [`.ignore`](Self::ignore_files),
 ///    [`.gitignore`](Self::git_ignore), [`.git/info/exclude`](Self::git_exclude) and [git's global
@@ -229,6 +230,29 @@ impl Filter {
         Ok(self.with_active_updated())
     }
 
+    /// Shows what a glob matches, whatever the rules of ignore files, types and hidden names say,
+    /// and whatever an earlier [`exclude`](Self::exclude) leaves out. The glob has the same meaning
+    /// as there, and a later `exclude` overrides it. What is in a directory that is left out stays
+    /// out.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the glob cannot be parsed.
+    pub fn include(mut self, glob: impl AsRef<str>) -> Result<Self, FilterError> {
+        self.globs.include(glob.as_ref())?;
+        Ok(self.with_active_updated())
+    }
+
+    /// Returns `true` if [`exclude`](Self::exclude) leaves out a path below a root, or a directory
+    /// above it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the globs together are too large for a matcher.
+    pub fn excludes_path(&self, below_root: impl AsRef<Path>, is_dir: bool) -> io::Result<bool> {
+        self.globs.excludes_path(below_root.as_ref(), is_dir)
+    }
+
     /// Returns `true` if [`exclude`](Self::exclude) leaves out `root`, judged by the last name of
     /// its path.
     ///
@@ -379,8 +403,10 @@ impl Filter {
         }
         let is_dir = kind.is_dir();
         let entry = FilteredEntry::new(rules.root.as_deref(), within, name);
-        if let Some(by) = self.globs.excludes(&entry, is_dir) {
-            return Some(by);
+        match self.globs.decide(&entry, is_dir) {
+            Some(GlobDecision::Exclude(by)) => return Some(by),
+            Some(GlobDecision::Include) => return None,
+            None => {}
         }
         let chosen = self.globs.chooses(&entry, is_dir);
         if !chosen.is_none() {

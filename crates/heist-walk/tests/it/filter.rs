@@ -53,6 +53,31 @@ fn by_default_nothing_is_left_out() {
 }
 
 #[test]
+fn an_include_overrides_all_other_rules_but_a_later_exclude() {
+    let root = tree(&["a/.b/c.o", "a/d.o", "a/skip/x", "e.o", ".f", ".git/x", "g/h", "i"]);
+    write(&root, ".gitignore", "g\ni\n");
+    let before = Filter::new().standard(true).exclude("*.o").expect("a glob");
+    let before = before.exclude_counted("a").expect("a glob").exclude_counted("!e.o");
+    let before = before.expect("a glob");
+    assert_eq!(shown(root.path(), before.clone()), ["e.o"]);
+    let mut filter = before;
+    for glob in ["/a", "/a/**", "/g", "/g/**"] {
+        filter = filter.include(glob).expect("a glob");
+    }
+    filter = filter.exclude("skip").expect("a glob");
+    let expected = ["a", "a/.b", "a/.b/c.o", "a/d.o", "e.o", "g", "g/h"];
+    assert_eq!(shown(root.path(), filter.clone()), expected);
+    for (path, is_dir, excluded) in
+        [("a/skip/x", false, true), ("a/d.o", false, false), ("x/y.o", false, true)]
+    {
+        assert_eq!(filter.excludes_path(path, is_dir).ok(), Some(excluded), "{path}");
+    }
+    // A `!` glob of `exclude` leaves the decision to other rules.
+    let filter = Filter::new().skip_hidden(true).exclude("!.f").expect("a glob");
+    assert!(!shown(root.path(), filter).contains(&".f".to_owned()));
+}
+
+#[test]
 fn what_is_left_out_is_counted_and_not_entered() {
     let root = tree(&["a", ".b/c", ".d"]);
     let filter = Filter::new().skip_hidden(true);

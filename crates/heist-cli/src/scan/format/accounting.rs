@@ -6,6 +6,9 @@
 //! {"tool_version": "0.1.0", "complete": false, "ended": "timeout", "exit_code": 1,
 //!  "configuration": "heist.toml",
 //!  "configurations": [{"path": "heist.toml", "from": "tree", "refused": []}],
+//!  "policies": [{"path": "policy.toml"}],
+//!  "overruled": [{"setting": "exclude", "file": "heist.toml", "policy": "policy.toml",
+//!                 "demand": "forbid"}],
 //!  "files": 17, "bytes": 40961,
 //!  "findings": {"certain": 1, "high": 0, "medium": 2, "low": 0},
 //!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0, "own": 0,
@@ -27,6 +30,8 @@
 //! - `configurations`, if present, are the configuration files in use: the `user`'s, then that of
 //!   the scanned `tree`, with the keys that have no effect because a tree may not set them.
 //!   `configuration` is the path of the last one.
+//! - `policies` and `overruled`, if present, are the policies in effect, and what in files has no
+//!   effect because of which of their keys.
 //! - `incomplete_more` counts incomplete paths that are not in the list.
 
 use super::path_bytes;
@@ -34,6 +39,7 @@ use crate::escape::write_json_string;
 use crate::exit::Exit;
 use crate::json::{JsonObject, write_array};
 use crate::scan::hidden::HiddenEntry;
+use crate::scan::policy::Overruled;
 use crate::scan::settings::ConfigurationInUse;
 use crate::scan::summary::{EndedEarly, Summary};
 use std::io::{self, Write};
@@ -60,6 +66,16 @@ pub(super) fn write<W: Write>(
         object.bytes("configuration", path_bytes(&nearest.path))?;
         write_array(object.field("configurations")?, &summary.configurations, |out, file| {
             write_configuration(file, out)
+        })?;
+    }
+    if !summary.policies.is_empty() {
+        write_array(object.field("policies")?, &summary.policies, |out, path| {
+            let mut object = JsonObject::begin(out)?;
+            object.bytes("path", path_bytes(path))?;
+            object.end()
+        })?;
+        write_array(object.field("overruled")?, &summary.overruled, |out, overruled| {
+            write_overruled(overruled, out)
         })?;
     }
     object.number("files", summary.files)?;
@@ -110,6 +126,15 @@ fn write_configuration(file: &ConfigurationInUse, out: &mut impl Write) -> io::R
     write_array(object.field("refused")?, &file.refused, |out, key| {
         write_json_string(out, key.as_bytes())
     })?;
+    object.end()
+}
+
+fn write_overruled(overruled: &Overruled, out: &mut impl Write) -> io::Result<()> {
+    let mut object = JsonObject::begin(out)?;
+    object.text("setting", overruled.setting)?;
+    object.bytes("file", path_bytes(&overruled.file))?;
+    object.bytes("policy", path_bytes(&overruled.by.path))?;
+    object.text("demand", overruled.by.key)?;
     object.end()
 }
 

@@ -199,7 +199,8 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
         };
         file.refused.iter().map(of_key)
     });
-    let notifications: Vec<String> = hidden.chain(refused).collect();
+    let overruled = summary.overruled.iter().map(ToString::to_string);
+    let notifications: Vec<String> = hidden.chain(refused).chain(overruled).collect();
     if !notifications.is_empty() {
         let field = invocation.field("toolConfigurationNotifications")?;
         write_array(field, notifications, |out, text| {

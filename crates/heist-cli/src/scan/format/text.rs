@@ -173,6 +173,10 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             _ => writeln!(out, "; these keys have no effect: {}.", refused.join(", "))?,
         }
     }
+    for policy in &summary.policies {
+        writeln!(out, "Policy: {}.", escape::for_terminal(policy.as_os_str()))?;
+    }
+    summary.overruled.iter().try_for_each(|overruled| writeln!(out, "  {overruled}"))?;
     if let Some(ended) = summary.ended {
         writeln!(out, "Not complete: {}.", ended.text())?;
     }

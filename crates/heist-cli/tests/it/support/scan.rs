@@ -117,7 +117,7 @@ impl ScanFixture {
 pub(crate) fn plain() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
-    command.env("XDG_CONFIG_HOME", "/nonexistent");
+    command.env_remove("HEIST_POLICY").env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 
