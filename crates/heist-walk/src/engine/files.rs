@@ -17,13 +17,14 @@
 //! Invariant: a worker that handles a batch needs one descriptor for a file, one for the directory
 //! and one for its parent, which is no more than each worker has.
 
+use super::path_cache::{DirPath, PathCache};
 use super::{DirAccess, DirHandle, Engine, TaskQueue, WalkScratch, WalkTask};
 use crate::Symlinks;
 use crate::sys::{self, Dir, Name, NameQueue, os_str};
 use crate::visitor::Visitor;
 use heist::CountPermit;
 use heist_device::DeviceId;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fmt;
@@ -94,11 +95,14 @@ impl<'a, D, T> FileBatch<'a, D, T> {
         engine: &'a Engine,
         location: BatchLocation<'a, D>,
         names: &'a mut NameQueue,
+        paths: &RefCell<PathCache<D>>,
         queue: &'a mut dyn TaskQueue<D, T>,
     ) -> Self {
         let (path, below_root) = match &location {
             BatchLocation::Directory { open, .. } => {
-                (open.node.path(&engine.roots), open.node.path_below_root())
+                let mut paths = paths.borrow_mut();
+                let DirPath { whole, below_root } = paths.path_of(&open.node, &engine.roots);
+                (whole.to_path_buf(), below_root.to_path_buf())
             }
             BatchLocation::Root { .. } => (PathBuf::new(), PathBuf::new()),
         };
@@ -295,11 +299,12 @@ impl Engine {
         open: &Arc<DirAccess<V::Dir>>,
         files: &mut NameQueue,
         visitor: &mut V,
+        paths: &RefCell<PathCache<V::Dir>>,
         queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         match self.files_task(open, files) {
             Some(task) => queue.spawn(task),
-            None => self.take_files(open, files, visitor, queue),
+            None => self.take_files(open, files, visitor, paths, queue),
         }
     }
 
@@ -309,12 +314,14 @@ impl Engine {
         open: &Arc<DirAccess<V::Dir>>,
         files: &mut NameQueue,
         visitor: &mut V,
+        paths: &RefCell<PathCache<V::Dir>>,
         queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         let DirHandle::Open(dir) = &open.handle else {
             unreachable!("files wait only in directories that stay open");
         };
-        let mut batch = FileBatch::new(self, BatchLocation::Directory { open, dir }, files, queue);
+        let location = BatchLocation::Directory { open, dir };
+        let mut batch = FileBatch::new(self, location, files, paths, queue);
         visitor.files(&mut batch);
         if batch.refused.get() {
             files.put_back();
@@ -338,7 +345,8 @@ impl Engine {
         queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         let PendingFiles { within, mut names, permit } = pending;
-        self.take_files(&within, &mut names, &mut scratch.visitor, queue);
+        let WalkScratch { visitor, paths, .. } = scratch;
+        self.take_files(&within, &mut names, visitor, paths, queue);
         drop(permit);
         self.release(within, scratch);
     }
@@ -355,8 +363,9 @@ impl Engine {
         let mut names = NameQueue::default();
         names.push(&name, self.symlinks != Symlinks::Never);
         let location = BatchLocation::Root { root, disk };
-        let mut batch = FileBatch::new(self, location, &mut names, queue);
-        scratch.visitor.files(&mut batch);
+        let WalkScratch { visitor, paths, .. } = scratch;
+        let mut batch = FileBatch::new(self, location, &mut names, paths, queue);
+        visitor.files(&mut batch);
         if batch.refused.get() {
             queue.put_off(WalkTask::RootFile(root, disk));
         }

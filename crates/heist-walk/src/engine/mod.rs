@@ -24,6 +24,7 @@ mod descriptors;
 mod fault_tests;
 mod files;
 mod node;
+mod path_cache;
 mod read;
 mod roots;
 
@@ -42,6 +43,8 @@ use crate::sys::{Dir, Name, NameQueue, ReadBuffer, os_str};
 use crate::visitor::{Enter, Flow, Visitor};
 use heist::{CancelToken, CountBudget};
 use heist_device::DeviceId;
+use path_cache::PathCache;
+use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -127,25 +130,30 @@ struct ChildDir {
     follow: bool,
 }
 
+/// The node of a directory that the visitor wants to enter, and how opening it went.
+type ShownDir<D> = (DirNode<D>, io::Result<Option<Dir>>);
+
 /// No descriptor was free for this directory, so it has to be put off.
 struct NoDescriptor(ChildDir);
 
 /// The state that each worker owns.
 #[derive(Debug)]
-pub(crate) struct WalkScratch<V> {
+pub(crate) struct WalkScratch<V: Visitor> {
     pub(crate) visitor: V,
     pub(crate) buffer: ReadBuffer,
     /// The directories in the directory being read. Kept between tasks only to reuse its memory.
     pub(crate) names: NameQueue,
     /// The files in it that the visitor wants later. Kept for the same reason.
     pub(crate) files: NameQueue,
+    paths: RefCell<PathCache<V::Dir>>,
     pub(crate) counts: WorkerCounts,
 }
 
-impl<V> WalkScratch<V> {
+impl<V: Visitor> WalkScratch<V> {
     pub(crate) fn new(visitor: V, counts: WorkerCounts) -> Self {
         let (names, files) = (NameQueue::default(), NameQueue::default());
-        Self { visitor, buffer: ReadBuffer::new(), names, files, counts }
+        let (buffer, paths) = (ReadBuffer::new(), RefCell::default());
+        Self { visitor, buffer, names, files, paths, counts }
     }
 }
 
@@ -311,14 +319,48 @@ impl Engine {
         &self,
         parent: &Arc<DirNode<V::Dir>>,
         parent_dir: &Dir,
-        (child, opened): (ChildDir, io::Result<Option<Dir>>),
+        child: (ChildDir, io::Result<Option<Dir>>),
         scratch: &mut WalkScratch<V>,
         queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
+        // The visitor, which is in the scratch as well, may ask for the path.
+        let paths = RefCell::new(scratch.paths.take());
+        let shown = self.show_opened(parent, parent_dir, child, &paths, scratch);
+        scratch.paths = paths;
+        let Some((node, opened)) = shown else { return };
+        match opened {
+            Ok(None) => self.leave(Arc::new(node), scratch),
+            Err(source) => {
+                let (path, depth) = (node.path(&self.roots), node.depth as usize);
+                let error = WalkError::new(path, depth, Operation::OpenDirectory, source);
+                self.report(error, Some(&node.kept), scratch);
+                self.leave(Arc::new(node), scratch);
+            }
+            Ok(Some(dir)) => {
+                let elsewhere = node.disk != parent.disk;
+                let open = Arc::new(DirAccess::new(Arc::new(node), DirHandle::Open(dir)));
+                if elsewhere {
+                    queue.spawn(WalkTask::ReadFirst(open));
+                } else {
+                    self.read(open, false, scratch, queue);
+                }
+            }
+        }
+    }
+
+    /// Shows a directory to the visitor. Returns it if the walk enters it.
+    fn show_opened<V: Visitor>(
+        &self,
+        parent: &Arc<DirNode<V::Dir>>,
+        parent_dir: &Dir,
+        (child, opened): (ChildDir, io::Result<Option<Dir>>),
+        paths: &RefCell<PathCache<V::Dir>>,
+        scratch: &mut WalkScratch<V>,
+    ) -> Option<ShownDir<V::Dir>> {
         let ChildDir { name: boxed_name, follow } = child;
         let name = &*boxed_name;
         let depth = parent.depth + 1;
-        let path_of = || parent.path(&self.roots);
+        let path_of = || paths.borrow_mut().path_of(parent, &self.roots).whole.to_path_buf();
         let within = ParentPath::new(&path_of);
         let fail = |operation, source| {
             WalkError::new(within.path().join(os_str(name)), depth as usize, operation, source)
@@ -336,7 +378,8 @@ impl Engine {
                     Err(source) => fail(Operation::OpenDirectory, source),
                     Ok(_) => fail(Operation::ReadMetadata, source),
                 };
-                return self.report(error, Some(&parent.kept), scratch);
+                self.report(error, Some(&parent.kept), scratch);
+                return None;
             }
         };
         let still_directory = match (&opened, &metadata) {
@@ -347,17 +390,19 @@ impl Engine {
         if !still_directory {
             let source = opened.err().unwrap_or_else(|| Refusal::Replaced.into_io_error());
             let error = fail(Operation::OpenDirectory, source);
-            return self.report(error, Some(&parent.kept), scratch);
+            self.report(error, Some(&parent.kept), scratch);
+            return None;
         }
         if self.leaves_file_system(parent, metadata.as_ref()) {
             scratch.counts.so_far.excluded += 1;
-            return;
+            return None;
         }
         let identity = metadata.as_ref().and_then(Metadata::identity);
         let is_loop = || identity.is_some() && parent.chain().any(|node| node.identity == identity);
         if follow && !self.show_loops && is_loop() {
             let error = fail(Operation::FollowLink, Refusal::Loop.into_io_error());
-            return self.report(error, Some(&parent.kept), scratch);
+            self.report(error, Some(&parent.kept), scratch);
+            return None;
         }
         let entry = Entry {
             name: os_str(name),
@@ -368,7 +413,7 @@ impl Engine {
             within: Some(&within),
             followed: follow,
         };
-        let Some(kept) = self.ask_to_enter(&entry, Some(&parent.kept), scratch) else { return };
+        let kept = self.ask_to_enter(&entry, Some(&parent.kept), scratch)?;
         let mut rule_errors = Vec::new();
         let rules = match &opened {
             Ok(Some(dir)) if self.filter.is_active() => {
@@ -390,24 +435,7 @@ impl Engine {
             kept,
         };
         self.report_rules(rule_errors, &node, scratch);
-        match opened {
-            Ok(None) => self.leave(Arc::new(node), scratch),
-            Err(source) => {
-                let path = node.path(&self.roots);
-                let error = WalkError::new(path, depth as usize, Operation::OpenDirectory, source);
-                self.report(error, Some(&node.kept), scratch);
-                self.leave(Arc::new(node), scratch);
-            }
-            Ok(Some(dir)) => {
-                let elsewhere = node.disk != parent.disk;
-                let open = Arc::new(DirAccess::new(Arc::new(node), DirHandle::Open(dir)));
-                if elsewhere {
-                    queue.spawn(WalkTask::ReadFirst(open));
-                } else {
-                    self.read(open, false, scratch, queue);
-                }
-            }
-        }
+        Some((node, opened))
     }
 
     /// Returns `true` if something in `parent` is on another file system and the walk stays on the

@@ -38,7 +38,8 @@ impl<D> DirNode<D> {
         self.path_in(roots.get(self.root as usize).map_or(Path::new(""), PathBuf::as_path))
     }
 
-    /// Returns the path below the root.
+    /// Returns the path below the root: slow, to check the [`PathCache`](super::path_cache).
+    #[cfg(test)]
     pub(crate) fn path_below_root(&self) -> PathBuf {
         self.path_in(Path::new(""))
     }

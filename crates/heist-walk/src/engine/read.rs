@@ -39,7 +39,9 @@ impl Engine {
             unreachable!("a directory is closed only after it has been read");
         };
         let node = &*open.node;
-        let path_of = || node.path(&self.roots);
+        let WalkScratch { visitor, buffer, names, files, paths, counts } = scratch;
+        let paths = &*paths;
+        let path_of = || paths.borrow_mut().path_of(&open.node, &self.roots).whole.to_path_buf();
         let within = ParentPath::new(&path_of);
         let depth = node.depth as usize + 1;
         let fail = |name: Option<&Name>, operation, source| {
@@ -49,7 +51,6 @@ impl Engine {
             };
             WalkError::new(path, depth, operation, source)
         };
-        let WalkScratch { visitor, buffer, names, files, counts } = scratch;
         names.clear();
         files.clear();
         let mut share_next = is_shared;
@@ -120,7 +121,7 @@ impl Engine {
                     if flow == Flow::Later {
                         files.push(name, followed);
                         if files.len() == FILES_PER_TASK {
-                            self.full_batch(&open, files, visitor, queue);
+                            self.full_batch(&open, files, visitor, paths, queue);
                         }
                     }
                     flow
@@ -158,12 +159,12 @@ impl Engine {
         scratch: &mut WalkScratch<V>,
         queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
-        let WalkScratch { visitor, names, files, .. } = scratch;
+        let WalkScratch { visitor, names, files, paths, .. } = scratch;
         if !names.is_empty() && self.keep_open(open) {
             let (within, names) = (Arc::clone(open), names.take());
             queue.spawn(WalkTask::EnterDirs(Box::new(PendingDirs { within, names })));
         }
-        self.take_files(open, files, visitor, queue);
+        self.take_files(open, files, visitor, paths, queue);
     }
 
     /// Decides what to do with an entry. Returns why it is left out, if the filter leaves it out or

@@ -193,7 +193,11 @@ impl<D: Send + Sync + 'static, T: Send + 'static> TaskRunner<D, T> {
 
     /// Makes sure that the worker holds a device slot of the task's disk. If none is free, the task
     /// waits in the disk's lane and the worker can run other tasks.
-    fn admit<V>(&self, task: WalkTask<D, T>, worker: &mut WalkWorker<V>) -> Option<WalkTask<D, T>> {
+    fn admit<V: Visitor>(
+        &self,
+        task: WalkTask<D, T>,
+        worker: &mut WalkWorker<V>,
+    ) -> Option<WalkTask<D, T>> {
         let Some(disk) = task.disk() else {
             // The disk of a root is known only after the root has answered, which may take long.
             // Until then others may need the device slot.
@@ -217,7 +221,7 @@ impl<D: Send + Sync + 'static, T: Send + 'static> TaskRunner<D, T> {
 }
 
 /// The state of one worker. When the worker ends, its visitor goes back to the caller.
-struct WalkWorker<V> {
+struct WalkWorker<V: Visitor> {
     number: usize,
     scratch: Option<WalkScratch<V>>,
     extra: ReleaseOnDrop,
@@ -238,7 +242,7 @@ impl Drop for ReleaseOnDrop {
     }
 }
 
-impl<V> Drop for WalkWorker<V> {
+impl<V: Visitor> Drop for WalkWorker<V> {
     fn drop(&mut self) {
         if let Some(scratch) = self.scratch.take() {
             scratch.counts.publish();

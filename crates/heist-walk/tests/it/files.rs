@@ -208,3 +208,78 @@ fn a_link_that_replaces_a_file_is_not_followed() {
     let walk = Walk::new(tree.path()).symlinks(Symlinks::Never);
     walk.run(move |_thread| FileReplacer(path.clone())).unwrap();
 }
+
+/// Reads the clock of the thread on its way down, and takes all paths.
+#[cfg(all(target_os = "linux", not(heist_portable)))]
+#[derive(Default)]
+struct Descent {
+    /// The CPU time, in nanoseconds, at each depth.
+    reached: Vec<u128>,
+    paths: usize,
+    path: PathBuf,
+}
+
+#[cfg(all(target_os = "linux", not(heist_portable)))]
+impl Visitor for Descent {
+    type Dir = ();
+    type Task = Infallible;
+
+    const READS_FILES: bool = true;
+
+    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
+        if self.reached.len() == dir.depth() {
+            let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            let seconds = u128::try_from(now.tv_sec).expect("a time");
+            let nanoseconds = u128::try_from(now.tv_nsec).expect("a time");
+            self.reached.push(seconds * 1_000_000_000 + nanoseconds);
+        }
+        Enter::Into(())
+    }
+
+    fn file(&mut self, _file: &Entry<'_>, _parent: Option<&()>) -> Flow {
+        Flow::Later
+    }
+
+    fn files(&mut self, files: &mut FileBatch<'_, ()>) {
+        while let Some(file) = files.next() {
+            file.path_into(&mut self.path);
+            assert!(self.path.ends_with("file"));
+            self.paths += 1;
+        }
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+        panic!("{error}");
+    }
+}
+
+/// If each path were built from the root, the last third of the chain would take five times as long
+/// as the first one.
+#[cfg(all(target_os = "linux", not(heist_portable)))]
+#[test]
+fn paths_deep_in_a_chain_cost_little_more_than_at_its_top() {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
+    const DEPTH: usize = 12_000;
+    let root = tempfile::tempdir().unwrap();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let open = |at: &rustix::fd::OwnedFd, name| openat(at, name, flags, Mode::empty()).unwrap();
+    let mut at = openat(CWD, root.path(), flags, Mode::empty()).unwrap();
+    for _ in 0..DEPTH {
+        mkdirat(&at, "d", Mode::RWXU).unwrap();
+        drop(openat(&at, "file", OFlags::CREATE | OFlags::WRONLY, Mode::RWXU).unwrap());
+        at = open(&at, "d");
+    }
+    let filter = heist_walk::Filter::new().exclude("nothing").unwrap();
+    let walk = Walk::new(root.path()).threads(Some(1)).filter(filter);
+    let report = walk.run(|_| Descent::default()).unwrap();
+    let Descent { reached, paths, .. } = &report.visitors[0];
+    assert_eq!((reached.len(), *paths), (DEPTH + 1, DEPTH));
+    let third = |number: usize| reached[(number + 1) * DEPTH / 3] - reached[number * DEPTH / 3];
+    let (first, last) = (third(0), third(2));
+    assert!(last < 3 * first, "the first third took {first} ns, the last one {last} ns");
+    for _ in 0..DEPTH {
+        at = open(&at, "..");
+        unlinkat(&at, "file", AtFlags::empty()).unwrap();
+        unlinkat(&at, "d", AtFlags::REMOVEDIR).unwrap();
+    }
+}
