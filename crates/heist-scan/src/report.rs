@@ -204,6 +204,13 @@ pub struct ScanReport {
     pub filtered_by_ignore_files: u64,
     /// Those of them that were excluded because their names begin with a dot.
     pub filtered_hidden: u64,
+    /// The number of pseudo file systems below the roots, such as `/proc`, which the scan does not
+    /// enter.
+    pub pseudo_file_systems: u64,
+    /// The first of their paths, sorted.
+    pub pseudo_paths: Vec<PathBuf>,
+    /// The first roots that are in a pseudo file system, sorted. They are scanned.
+    pub pseudo_roots: Vec<PathBuf>,
     /// The objects and directories that were not completely scanned, and why: the first 1,000 of
     /// them, sorted by path; fewer if their paths have more than 4 MiB.
     pub incomplete: Vec<(PathBuf, Incomplete)>,

@@ -100,6 +100,16 @@ pub trait Visitor: Send + 'static {
     /// `parent` is the value kept for the directory that contains it, or `None` for a root.
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&Self::Dir>) -> Enter<Self::Dir>;
 
+    /// Decides whether the walk visits a directory where a pseudo file system begins, such as
+    /// `/proc` or `/sys`. What is in these is not stored anywhere: the kernel makes it up when it
+    /// is read, much of it cannot be read, and reading some of it changes something.
+    ///
+    /// The walk visits a root whatever the answer is; for roots, the call is for information.
+    fn pseudo_file_system(&mut self, dir: &Entry<'_>, parent: Option<&Self::Dir>) -> bool {
+        let _ = (dir, parent);
+        true
+    }
+
     /// Visits an entry that is not a directory.
     ///
     /// `parent` is the value kept for the directory that contains it, or `None` for a root.

@@ -183,6 +183,8 @@ pub(crate) fn summary(
         gaps: scanned.missed.clone(),
         gaps_more: 0,
         gaps_are_named: !settings.quiet,
+        pseudo_paths: Vec::new(),
+        pseudo_roots: Vec::new(),
         no_path_is_left: settings.paths.is_empty(),
         ended: scanned.stdin_ended.filter(|_| !output_failed),
         failed_rules: scanned.failed_rules.clone(),
@@ -200,6 +202,9 @@ pub(crate) fn summary(
         summary.skipped.special += outcomes.special;
         summary.skipped.symlinks += outcomes.symlinks;
         summary.skipped.excluded += outcomes.excluded + report.filtered;
+        summary.skipped.pseudo += report.pseudo_file_systems;
+        summary.pseudo_paths.extend(report.pseudo_paths.iter().cloned());
+        summary.pseudo_roots.extend(report.pseudo_roots.iter().cloned());
         summary.gaps_more += report.incomplete_count - report.incomplete.len() as u64;
         summary.gaps.extend(report.incomplete.iter().map(|(path, why)| gap(path, why)));
         match report.stopped {
@@ -255,6 +260,28 @@ fn gap(path: &Path, why: &Incomplete) -> Gap {
     Gap { path: path.to_owned(), reason, help: None, is_cut }
 }
 
+/// Prints notes about pseudo file systems.
+fn say_pseudo(summary: &Summary, messages: &Messages) {
+    let names = |paths: &[PathBuf]| {
+        let shown = paths.iter().map(|path| escape::for_terminal(path.as_os_str()));
+        shown.map(|path| format!("'{path}'")).collect::<Vec<_>>().join(", ")
+    };
+    if !summary.pseudo_paths.is_empty() {
+        let more = summary.skipped.pseudo - summary.pseudo_paths.len() as u64;
+        let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
+        messages.say(&format!(
+            "note: pseudo file systems are not scanned: {}{more}\n  help: to scan one, give it as PATH",
+            names(&summary.pseudo_paths)
+        ));
+    }
+    if !summary.pseudo_roots.is_empty() {
+        messages.say(&format!(
+            "note: in pseudo file systems, the system does not let heist read every file: {}",
+            names(&summary.pseudo_roots)
+        ));
+    }
+}
+
 /// Prints to stderr what was not scanned.
 pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
     if let Some(ended) = summary.ended {
@@ -276,6 +303,7 @@ pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
     if !summary.gaps_are_named {
         return;
     }
+    say_pseudo(summary, messages);
     // One reason often applies to thousands of paths.
     let mut by_reason: HashMap<&str, usize> = HashMap::new();
     let mut named = 0;

@@ -15,11 +15,12 @@ pub(super) fn stats(scanned: &Scanned, summary: &Summary, reported: u64) -> Stri
         (
             "skipped",
             format!(
-                "{} binary, {} too large, {} special, {} symbolic links, {} excluded",
+                "{} binary, {} too large, {} special, {} symbolic links, {} pseudo file systems, {} excluded",
                 count(skipped.binary),
                 count(skipped.too_large),
                 count(skipped.special),
                 count(skipped.symlinks),
+                count(skipped.pseudo),
                 count(skipped.excluded)
             ),
         ),

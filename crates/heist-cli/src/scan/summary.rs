@@ -87,6 +87,8 @@ pub(crate) struct Skipped {
     pub(crate) special: u64,
     /// Symbolic links that were not followed.
     pub(crate) symlinks: u64,
+    /// Pseudo file systems below the PATHs; each counts once.
+    pub(crate) pseudo: u64,
     /// Excluded by `--exclude`, `--gitignore` and similar options; a directory counts once.
     pub(crate) excluded: u64,
 }
@@ -108,6 +110,9 @@ pub(crate) struct Summary {
     pub(crate) gaps: Vec<Gap>,
     /// The number of gaps that are not in `gaps`.
     pub(crate) gaps_more: u64,
+    /// The first pseudo file systems that were skipped, and the first PATHs in one.
+    pub(crate) pseudo_paths: Vec<PathBuf>,
+    pub(crate) pseudo_roots: Vec<PathBuf>,
     /// Whether every PATH was excluded.
     pub(crate) no_path_is_left: bool,
     /// Whether stderr names the gaps.

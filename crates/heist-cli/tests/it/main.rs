@@ -28,6 +28,7 @@ mod scan_formats;
 mod scan_hostile_rules;
 mod scan_output;
 mod scan_policy;
+mod scan_pseudo;
 mod scan_sarif;
 mod scan_spelling;
 mod scan_suppression;

@@ -51,7 +51,7 @@ fn every_format_has_the_same_accounting() {
             "below_confidence": 1, "allowed": 1, "in_baseline": 0, "ignored": 1, "own": 0,
             "too_many": 0,
         },
-        "skipped": {"binary": 1, "too_large": 0, "special": 0, "symlinks": 0, "excluded": 0},
+        "skipped": {"binary": 1, "too_large": 0, "special": 0, "symlinks": 0, "pseudo": 0, "excluded": 0},
         "hidden": [
             {"by": "gitleaksignore", "file": ignore, "what": "findings", "count": 1},
             {"by": "comment", "what": "findings", "count": 1},

@@ -1,7 +1,8 @@
 //! The scan of trees: the workers of a walk also scan its files, on the walk's own executor.
 //!
 //! Regular files come in batches by directory. Everything else gets its outcome without being
-//! opened.
+//! opened. A scan enters a pseudo file system such as `/proc` only if it is a root: what is
+//! in it is stored nowhere, and reading some of it has side effects.
 
 use super::builder::{Scan, THREAD_NAME};
 use super::context::ScanContext;
@@ -15,12 +16,17 @@ use crate::sink::Sink;
 use heist::trace::Tracer;
 use heist::{ExecutorConfig, StartError};
 use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Symlinks, Visitor, Walk, WalkError};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The maximum number of threads on a machine with fewer cores. More threads than cores help only
 /// while they wait for the disk, and each needs its buffers.
 const THREADS_FOR_DISKS: usize = 8;
+
+/// The maximum number of paths of pseudo file systems in a report. A scan that follows links can
+/// meet the same one many times.
+const PSEUDO_PATHS: usize = 10;
 
 /// Runs a scan of the files below the roots of a walk. See [`Scan::run`].
 pub(super) fn run_walk<D: Detector, T: Tracer>(
@@ -50,11 +56,14 @@ pub(super) fn run_walk<D: Detector, T: Tracer>(
         .cancel(context.stop.clone())
         .trace(tracer);
     let roots = Arc::new(roots);
+    let pseudo = Arc::new(Mutex::new(PseudoFileSystems::default()));
     let walked = {
+        let pseudo = Arc::clone(&pseudo);
         let context = Arc::clone(&context);
         let progress = context.settings.progress.clone();
         walk.run(move |_worker| TreeVisitor {
             roots: Arc::clone(&roots),
+            pseudo: Arc::clone(&pseudo),
             scanner: ObjectScanner::new(&context, progress.add_worker()),
             path: PathBuf::new(),
             below: PathBuf::new(),
@@ -69,6 +78,10 @@ pub(super) fn run_walk<D: Detector, T: Tracer>(
     report.filtered_by_counted_globs = walked.totals.excluded_by_counted_globs;
     report.filtered_by_ignore_files = walked.totals.excluded_by_ignore_files;
     report.filtered_hidden = walked.totals.excluded_hidden;
+    let pseudo = std::mem::take(&mut *pseudo.lock().unwrap_or_else(PoisonError::into_inner));
+    report.pseudo_file_systems = pseudo.skipped_count;
+    report.pseudo_paths = pseudo.skipped.into_iter().collect();
+    report.pseudo_roots = pseudo.roots.into_iter().collect();
     Ok(report)
 }
 
@@ -85,9 +98,30 @@ fn set_scan_defaults(executor: &mut ExecutorConfig) {
     }
 }
 
+/// The pseudo file systems that a walk has met.
+#[derive(Debug, Default)]
+struct PseudoFileSystems {
+    skipped_count: u64,
+    /// The first by path, and the first roots: at most [`PSEUDO_PATHS`] of each.
+    skipped: BTreeSet<PathBuf>,
+    roots: BTreeSet<PathBuf>,
+}
+
+impl PseudoFileSystems {
+    fn add(&mut self, path: PathBuf, is_root: bool) {
+        self.skipped_count += u64::from(!is_root);
+        let paths = if is_root { &mut self.roots } else { &mut self.skipped };
+        paths.insert(path);
+        if paths.len() > PSEUDO_PATHS {
+            paths.pop_last();
+        }
+    }
+}
+
 /// The visitor of one worker.
 struct TreeVisitor<D: Detector> {
     roots: Arc<UniqueRoots>,
+    pseudo: Arc<Mutex<PseudoFileSystems>>,
     scanner: ObjectScanner<D>,
     /// The paths of the current file. Fields only to reuse their memory.
     path: PathBuf,
@@ -118,6 +152,17 @@ impl<D: Detector> Visitor for TreeVisitor<D> {
         } else {
             Enter::Into(())
         }
+    }
+
+    fn pseudo_file_system(&mut self, dir: &Entry<'_>, parent: Option<&()>) -> bool {
+        // Such a root is scanned as a root, whatever this walk of the outer one does.
+        if !self.is_nested_root(dir, parent) {
+            let mut path = PathBuf::new();
+            dir.path_into(&mut path);
+            let mut pseudo = self.pseudo.lock().unwrap_or_else(PoisonError::into_inner);
+            pseudo.add(path, parent.is_none());
+        }
+        false
     }
 
     fn file(&mut self, file: &Entry<'_>, parent: Option<&()>) -> Flow {

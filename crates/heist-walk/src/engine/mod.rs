@@ -413,6 +413,13 @@ impl Engine {
             within: Some(&within),
             followed: follow,
         };
+        // One more call, but only where a file system begins.
+        if is_on_another_device(parent, metadata.as_ref())
+            && matches!(&opened, Ok(Some(dir)) if dir.is_pseudo_file_system())
+            && !scratch.visitor.pseudo_file_system(&entry, Some(&parent.kept))
+        {
+            return None;
+        }
         let kept = self.ask_to_enter(&entry, Some(&parent.kept), scratch)?;
         let mut rule_errors = Vec::new();
         let rules = match &opened {
@@ -442,11 +449,7 @@ impl Engine {
     /// one of its root.
     #[inline(always)]
     fn leaves_file_system<D>(&self, parent: &DirNode<D>, metadata: Option<&Metadata>) -> bool {
-        self.same_file_system
-            && parent
-                .identity
-                .zip(metadata)
-                .is_some_and(|(parent, metadata)| parent.device != metadata.device)
+        self.same_file_system && is_on_another_device(parent, metadata)
     }
 
     /// Shows a directory to the visitor. Returns the value to keep for it if the walk enters it.
@@ -528,4 +531,11 @@ impl Engine {
             next = node.parent.take();
         }
     }
+}
+
+/// Returns `true` if something in `parent` is on another file system, as far as the walk knows.
+#[inline(always)]
+fn is_on_another_device<D>(parent: &DirNode<D>, metadata: Option<&Metadata>) -> bool {
+    let both = parent.identity.zip(metadata);
+    both.is_some_and(|(parent, metadata)| parent.device != metadata.device)
 }

@@ -69,6 +69,9 @@ impl Engine {
             }
         };
         entry.metadata = Some(&metadata).filter(|_| self.metadata);
+        if matches!(&opened, Some(Ok(dir)) if dir.is_pseudo_file_system()) {
+            let _ = scratch.visitor.pseudo_file_system(&entry, None);
+        }
         let Some(kept) = self.ask_to_enter(&entry, None, scratch) else { return };
         let mut rule_errors = Vec::new();
         let rules = match &opened {

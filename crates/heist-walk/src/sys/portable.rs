@@ -47,6 +47,12 @@ pub(crate) struct Dir {
 }
 
 impl Dir {
+    /// Returns `true` if this directory is in a file system that the kernel makes up. Not known
+    /// here.
+    pub(crate) fn is_pseudo_file_system(&self) -> bool {
+        false
+    }
+
     /// Opens a root.
     pub(crate) fn open_root(path: &Path, follow: bool) -> io::Result<Self> {
         if !follow && path.symlink_metadata()?.is_symlink() {

@@ -147,6 +147,10 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let binary = format!("binary (--binary scans {})", them(skipped.binary));
     let word = if skipped.symlinks == 1 { "link" } else { "links" };
     let links = format!("symbolic {word} (--follow follows {})", them(skipped.symlinks));
+    let word = if skipped.pseudo == 1 { "system" } else { "systems" };
+    let paths: Vec<_> =
+        summary.pseudo_paths.iter().map(|path| escape::for_terminal(path.as_os_str())).collect();
+    let pseudo = format!("pseudo file {word} ({})", paths.join(", "));
     write_counts(
         "Not scanned: ",
         &[
@@ -154,6 +158,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             (skipped.too_large, "larger than --max-size"),
             (skipped.special, "special (pipes, sockets, devices)"),
             (skipped.symlinks, &links),
+            (skipped.pseudo, &pseudo),
             (skipped.excluded, "excluded"),
         ],
         out,

@@ -47,6 +47,32 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
+/// The types of file systems whose contents the kernel makes up, from `linux/magic.h`. The others
+/// are file systems of disks, of memory or of servers.
+const PSEUDO: [u32; 21] = [
+    0x0000_9fa0, // proc
+    0x6265_6572, // sysfs
+    0x0027_e0eb, // cgroup
+    0x6367_7270, // cgroup2
+    0x6462_6720, // debugfs
+    0x7472_6163, // tracefs
+    0x7363_6673, // securityfs
+    0x0000_1cd1, // devpts
+    0xcafe_4a11, // bpf
+    0x6165_676c, // pstore
+    0x6265_6570, // configfs
+    0xf97c_ff8c, // selinuxfs
+    0x4341_5d53, // smackfs
+    0xde5e_81e4, // efivarfs
+    0x4249_4e4d, // binfmt_misc
+    0x1980_0202, // mqueue
+    0x6573_5543, // fusectl
+    0x6e73_6673, // nsfs
+    0x0765_5821, // resctrl
+    0x6759_6969, // rpc_pipefs
+    0x6e66_7364, // nfsd
+];
+
 /// Asking for less saves nothing: the kernel fills in the whole record.
 const WANTED: StatxFlags = StatxFlags::BASIC_STATS;
 
@@ -100,6 +126,12 @@ impl Dir {
         let flags = AtFlags::EMPTY_PATH;
         let record = call!(Stat, rustix::fs::statx(&self.0, c"", flags, WANTED))?;
         Ok(metadata_from(&record))
+    }
+
+    /// Returns `true` if this directory is in a file system that the kernel makes up.
+    pub(crate) fn is_pseudo_file_system(&self) -> bool {
+        // The type of the field differs between architectures; the numbers have 32 bits.
+        rustix::fs::fstatfs(&self.0).is_ok_and(|info| PSEUDO.contains(&(info.f_type as u32)))
     }
 
     /// Returns the identity of this directory.
