@@ -55,6 +55,7 @@ impl RuntimeHandle {
     ///
     /// # Errors
     /// Fails if the runtime accepts no more futures. The error says why, and contains the future.
+    #[inline]
     pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, SpawnError<F>>
     where
         F: Future + Send + 'static,

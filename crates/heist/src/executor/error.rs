@@ -132,9 +132,13 @@ impl Error for SpawnErrorKind {}
 /// It is `Send` and `Sync` if the task is `Send`. Where a boxed error must be both and the task is
 /// not `Send`, pass on [`SpawnError::kind`], which is also an error.
 pub struct SpawnError<T> {
+    /// On the heap, so that the `Result` of a spawn fits into two registers.
+    refusal: Box<Refusal<T>>,
+}
+
+struct Refusal<T> {
     kind: SpawnErrorKind,
-    /// On the heap, because otherwise every `Result` on the way of a large future would have its
-    /// size.
+    /// In a box of its own, so that a large future is given back without being moved.
     refused: Unshared<Box<T>>,
 }
 
@@ -144,30 +148,30 @@ impl<T> SpawnError<T> {
     }
 
     pub(crate) fn of_boxed(kind: SpawnErrorKind, refused: Box<T>) -> Self {
-        Self { kind, refused: Unshared::new(refused) }
+        Self { refusal: Box::new(Refusal { kind, refused: Unshared::new(refused) }) }
     }
 
     /// Returns the reason.
     pub fn kind(&self) -> SpawnErrorKind {
-        self.kind
+        self.refusal.kind
     }
 
     /// Returns the refused task or tasks.
     pub fn into_inner(self) -> T {
-        *self.refused.into_inner()
+        *self.refusal.refused.into_inner()
     }
 }
 
 // By hand, so that `T` need not be `Debug`.
 impl<T> fmt::Debug for SpawnError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpawnError").field("kind", &self.kind).finish_non_exhaustive()
+        f.debug_struct("SpawnError").field("kind", &self.kind()).finish_non_exhaustive()
     }
 }
 
 impl<T> fmt::Display for SpawnError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task refused: {}", self.kind)
+        write!(f, "task refused: {}", self.kind())
     }
 }
 

@@ -100,6 +100,7 @@ impl<T> ExecutorHandle<T> {
     ///
     /// # Errors
     /// Fails if the executor accepts no more work. The error tells why, and gives the future back.
+    #[inline]
     pub fn spawn_future<F>(&self, future: F) -> Result<JoinHandle<F::Output>, SpawnError<F>>
     where
         T: Send + 'static,

@@ -57,6 +57,7 @@ impl<T: Send + 'static> JoinHandle<T> {
         Self { joined: Mutex::new(joined) }
     }
 
+    #[inline]
     pub(crate) fn new(task: Task<Ended<T>>) -> Self {
         Self::of(Joined::Future(JoinTask::new(task)))
     }
