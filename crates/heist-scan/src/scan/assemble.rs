@@ -124,22 +124,30 @@ impl Assembler {
         self.waiting[self.survives.len()..].sort_unstable_by(|a, b| in_order(&a.found, &b.found));
         self.decide(known_to);
         let Self { waiting, survives, passed, around, .. } = self;
-        let mut done = 0;
+        // Thousands of rules may match the same text, so work that only depends on where a secret
+        // begins is done once for each beginning, and equal secrets are kept once.
+        let (mut done, mut begin) = (0, None);
         for (this, &survives) in waiting.iter().zip(&*survives) {
             if this.concerned_to() > known_to {
                 break;
             }
             done += 1;
             let own = &this.found.secret;
-            passed.retain(|before| before.end + EXCERPT_BYTES as u64 > own.start);
+            if begin != Some(own.start) {
+                begin = Some(own.start);
+                passed.retain(|before| before.end + EXCERPT_BYTES as u64 > own.start);
+            }
             if survives {
                 around.clear();
                 around.extend(passed.iter().cloned());
                 let after = waiting[done..].iter().map(|after| &after.found.secret);
                 around.extend(after.take_while(|after| after.start < this.concerned_to()).cloned());
+                around.dedup();
                 emit(Assembled { captured: this, around });
             }
-            passed.push(own.clone());
+            if passed.last() != Some(own) {
+                passed.push(own.clone());
+            }
         }
         waiting.drain(..done);
         survives.drain(..done);
