@@ -134,9 +134,9 @@ impl Globs {
     }
 
     /// Returns what the globs of `exclude` and `include` say about the entry, if they decide.
-    pub(super) fn decide(&self, entry: &FilteredEntry<'_>, is_dir: bool) -> Option<GlobDecision> {
+    pub(super) fn decide(&self, entry: &FilteredEntry<'_>) -> Option<GlobDecision> {
         let built = self.built.get().filter(|built| !built.exclude.is_empty())?;
-        match built.exclude.matched(entry.path_below_root(), is_dir) {
+        match built.exclude.matched(entry.path_below_root(), entry.is_dir) {
             Match::Ignore(glob) if glob.from().is_some() => {
                 Some(GlobDecision::Exclude(ExcludedBy::CountedGlob))
             }
@@ -167,10 +167,10 @@ impl Globs {
     }
 
     /// Returns what the `only` globs say about the entry.
-    pub(super) fn chooses(&self, entry: &FilteredEntry<'_>, is_dir: bool) -> Match<()> {
+    pub(super) fn chooses(&self, entry: &FilteredEntry<'_>) -> Match<()> {
         match self.built.get() {
             Some(built) if !built.only.is_empty() => {
-                built.only.matched(entry.path_below_root(), is_dir).map(|_| ())
+                built.only.matched(entry.path_below_root(), entry.is_dir).map(|_| ())
             }
             _ => Match::None,
         }

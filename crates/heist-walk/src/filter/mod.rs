@@ -24,7 +24,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::types::Types;
 use rule_files::RuleDirectory;
-use rule_levels::{FilteredEntry, RootPaths, RuleLevel};
+use rule_levels::{FilteredEntry, RootPaths, RuleLevel, RulesInEffect};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -401,23 +401,22 @@ impl Filter {
         if self.kinds & kind_bit(kind) == 0 {
             return Some(ExcludedBy::Other);
         }
-        let is_dir = kind.is_dir();
-        let entry = FilteredEntry::new(rules.root.as_deref(), within, name);
-        match self.globs.decide(&entry, is_dir) {
+        let entry = FilteredEntry::new(rules.root.as_deref(), within, name, kind);
+        match self.globs.decide(&entry) {
             Some(GlobDecision::Exclude(by)) => return Some(by),
             Some(GlobDecision::Include) => return None,
             None => {}
         }
-        let chosen = self.globs.chooses(&entry, is_dir);
+        let chosen = self.globs.chooses(&entry);
         if !chosen.is_none() {
             return chosen.is_ignore().then_some(ExcludedBy::Other);
         }
-        let mut decision = self.decision_of_files(rules, &entry, is_dir);
+        let mut decision = self.decision_of_files(rules, &entry);
         if decision.is_ignore() {
             return Some(ExcludedBy::IgnoreFile);
         }
         if let Some(types) = &self.types {
-            decision = types.matched(name, is_dir).map(|_| ()).or(decision);
+            decision = types.matched(name, entry.is_dir).map(|_| ()).or(decision);
         }
         match decision {
             Match::Ignore(()) => Some(ExcludedBy::Other),
@@ -429,19 +428,14 @@ impl Filter {
         }
     }
 
-    fn decision_of_files(
-        &self,
-        rules: &DirRules,
-        entry: &FilteredEntry<'_>,
-        is_dir: bool,
-    ) -> Match<()> {
+    fn decision_of_files(&self, rules: &DirRules, entry: &FilteredEntry<'_>) -> Match<()> {
         let level = rules.level.as_deref();
-        let git_applies = !self.require_git || level.is_some_and(RuleLevel::is_in_repository);
-        let decision = level
-            .map_or(Match::None, |level| level.decision(entry, is_dir, git_applies, self.parents));
+        let git = !self.require_git || level.is_some_and(RuleLevel::is_in_repository);
+        let in_effect = RulesInEffect { git, above_root: self.parents };
+        let decision = level.map_or(Match::None, |level| level.decision(entry, in_effect));
         decision.or_else_match(|| match self.cache.global.get() {
-            Some(global) if git_applies && !global.is_empty() => {
-                global.matched(entry.path(), is_dir).map(|_| ())
+            Some(global) if git && !global.is_empty() => {
+                global.matched(entry.path(), entry.is_dir).map(|_| ())
             }
             _ => Match::None,
         })

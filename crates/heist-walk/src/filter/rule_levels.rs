@@ -10,6 +10,7 @@
 use super::rule_files::{RuleDirectory, RuleFile};
 use super::{Filter, RuleError};
 use crate::entry::ParentPath;
+use crate::metadata::FileKind;
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 use std::cell::OnceCell;
@@ -38,6 +39,7 @@ pub(super) struct FilteredEntry<'a> {
     root: Option<&'a RootPaths>,
     within: &'a ParentPath<'a>,
     name: &'a OsStr,
+    pub(super) is_dir: bool,
     path: OnceCell<PathBuf>,
     below_root: OnceCell<PathBuf>,
 }
@@ -47,8 +49,10 @@ impl<'a> FilteredEntry<'a> {
         root: Option<&'a RootPaths>,
         within: &'a ParentPath<'a>,
         name: &'a OsStr,
+        kind: FileKind,
     ) -> Self {
-        Self { root, within, name, path: OnceCell::new(), below_root: OnceCell::new() }
+        let (path, below_root) = (OnceCell::new(), OnceCell::new());
+        Self { root, within, name, is_dir: kind.is_dir(), path, below_root }
     }
 
     /// Returns the path as the walk reports it.
@@ -70,6 +74,15 @@ impl<'a> FilteredEntry<'a> {
         let absolute = self.root?.absolute.as_ref()?;
         Some(absolute.join(self.path_below_root()))
     }
+}
+
+/// Which of the rules in ignore files count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RulesInEffect {
+    /// Git's rules: `.gitignore` and `.git/info/exclude`.
+    pub(super) git: bool,
+    /// The rules in directories above the root.
+    pub(super) above_root: bool,
 }
 
 /// The rules of one directory. See the module's documentation.
@@ -161,20 +174,17 @@ impl RuleLevel {
         self.is_in_repository
     }
 
-    /// Returns what ignore files say about an entry. `git_applies` tells whether git's rules apply,
-    /// and `parents` whether rules above the root do.
+    /// Returns what the ignore files in effect say about an entry.
     pub(super) fn decision(
         &self,
         entry: &FilteredEntry<'_>,
-        is_dir: bool,
-        mut git_applies: bool,
-        parents: bool,
+        mut in_effect: RulesInEffect,
     ) -> Match<()> {
         let mut by_kind = [Match::None, Match::None, Match::None, Match::None];
         let absolute = OnceCell::new();
         let chain = std::iter::successors(Some(self), |level| level.parent.as_deref());
         for level in chain {
-            if level.is_above_root && !parents {
+            if level.is_above_root && !in_effect.above_root {
                 break;
             }
             let path = if level.is_above_root {
@@ -188,15 +198,15 @@ impl RuleLevel {
             let rules = [&level.custom, &level.ignore, &level.git_ignore, &level.git_exclude];
             for (number, (decision, rules)) in by_kind.iter_mut().zip(rules).enumerate() {
                 let is_git = number >= 2;
-                if decision.is_none() && !rules.is_empty() && (git_applies || !is_git) {
-                    *decision = rules.matched(path, is_dir).map(|_| ());
+                if decision.is_none() && !rules.is_empty() && (in_effect.git || !is_git) {
+                    *decision = rules.matched(path, entry.is_dir).map(|_| ());
                 }
             }
             // Custom files take precedence over everything further out.
             if !by_kind[0].is_none() {
                 break;
             }
-            git_applies &= !level.is_repository;
+            in_effect.git &= !level.is_repository;
         }
         by_kind.into_iter().find(|decision| !decision.is_none()).unwrap_or(Match::None)
     }
