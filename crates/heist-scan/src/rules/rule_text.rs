@@ -112,11 +112,7 @@ impl RuleText<'_> {
         field: &'static str,
         pattern: &str,
     ) -> Result<String, RuleErrorKind> {
-        let Expression { text, facts } = self.regex(field, pattern)?;
-        if let (Some(budget), Some(facts)) = (self.budget, facts) {
-            budget.add_allowed_states(facts.states)?;
-        }
-        Ok(text)
+        self.charged_regex(field, pattern, RuleBudget::add_allowed_states)
     }
 
     /// Like [`regex`](Self::regex), for an expression on paths. Returns its text.
@@ -125,9 +121,20 @@ impl RuleText<'_> {
         field: &'static str,
         pattern: &str,
     ) -> Result<String, RuleErrorKind> {
+        self.charged_regex(field, pattern, RuleBudget::add_path_states)
+    }
+
+    /// Like [`regex`](Self::regex), but `charge` also takes the states of the expression from the
+    /// budget for its kind. Returns its text.
+    fn charged_regex(
+        &self,
+        field: &'static str,
+        pattern: &str,
+        charge: impl FnOnce(&RuleBudget, usize) -> Result<(), RuleErrorKind>,
+    ) -> Result<String, RuleErrorKind> {
         let Expression { text, facts } = self.regex(field, pattern)?;
         if let (Some(budget), Some(facts)) = (self.budget, facts) {
-            budget.add_path_states(facts.states)?;
+            charge(budget, facts.states)?;
         }
         Ok(text)
     }
