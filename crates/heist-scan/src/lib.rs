@@ -124,6 +124,8 @@ mod finding;
 mod masked;
 pub mod noise;
 mod null_detector;
+#[cfg(unix)]
+mod open_directory;
 pub mod parsers;
 mod printable;
 mod report;

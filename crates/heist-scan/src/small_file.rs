@@ -121,34 +121,23 @@ fn is_link() -> io::Error {
 /// Opens the file that these names lead to, one after the other.
 #[cfg(unix)]
 fn open_below(directory: &Path, names: &[&OsStr]) -> io::Result<File> {
-    use rustix::fs::{CWD, Mode, OFlags, openat};
+    use crate::open_directory::{kind_in, open_directory, open_directory_without_link};
+    use rustix::fs::{FileType, Mode, OFlags, openat};
     use rustix::io::Errno;
     let Some((name, parents)) = names.split_last() else {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, not a file"));
     };
     // An empty path means the current directory.
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let way = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut at = openat(CWD, directory, way, Mode::empty())?;
-    let is_link_in = |at: &rustix::fd::OwnedFd, name: &OsStr| {
-        use rustix::fs::{AtFlags, FileType, statat};
-        statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
-    };
+    let mut at = open_directory(directory)?;
     for parent in parents {
-        // With both flags, systems report a link as `ENOTDIR` or `ELOOP`.
-        at = match openat(&at, *parent, way | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(next) => next,
-            Err(_) if is_link_in(&at, parent) => return Err(is_link()),
-            Err(error) => return Err(error.into()),
-        };
+        at = open_directory_without_link(&at, parent)?.ok_or_else(is_link)?;
     }
     // Checked before opening, because opening a device can have side effects.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let stat = rustix::fs::statat(&at, *name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
-    match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-        rustix::fs::FileType::Symlink => return Err(is_link()),
-        rustix::fs::FileType::RegularFile | rustix::fs::FileType::Directory => {}
+    match kind_in(&at, name)? {
+        FileType::Symlink => return Err(is_link()),
+        FileType::RegularFile | FileType::Directory => {}
         _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
     match openat(&at, *name, flags, Mode::empty()) {

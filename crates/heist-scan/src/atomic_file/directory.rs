@@ -4,7 +4,9 @@
 //! Invariant: between the directory that the user named and the file, nothing is looked up by path
 //! again. So a tree that changes during the scan cannot redirect the file.
 
+use super::Replaced;
 use super::error::OutputPathError;
+use crate::open_directory::{open_directory, open_directory_in, open_directory_without_link};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -14,13 +16,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
-
-/// Opens a directory only to look up names in it, where the system has such a flag; that needs no
-/// permission to list it.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const LOOK_UP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// The device and the inode of a file.
 type FileIdentity = (u64, u64);
@@ -50,7 +45,7 @@ impl UntrustedRoots {
                 return Ok(true);
             }
             let here = above.as_ref().unwrap_or(directory);
-            let parent = match rustix::fs::openat(here, "..", LOOK_UP, Mode::empty()) {
+            let parent = match open_directory_in(here, "..".as_ref()) {
                 Ok(parent) => parent,
                 // A directory that this user cannot enter cannot be scanned either.
                 Err(Errno::ACCESS) => return Ok(false),
@@ -64,15 +59,6 @@ impl UntrustedRoots {
             above = Some(parent);
         }
     }
-}
-
-/// A regular file that an output file will replace.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Replaced {
-    /// The permissions, without the kind of file.
-    pub(super) permissions: u32,
-    pub(super) has_several_names: bool,
-    pub(super) is_untrusted: bool,
 }
 
 /// An open directory.
@@ -90,7 +76,7 @@ impl OutputDirectory {
     /// The path cannot be opened, or contains a link below an untrusted root.
     pub(super) fn open(path: &Path, untrusted: &UntrustedRoots) -> Result<Self, OutputPathError> {
         let start = if path.is_absolute() { "/" } else { "." };
-        let mut fd = rustix::fs::openat(CWD, start, LOOK_UP, Mode::empty())?;
+        let mut fd = open_directory(start.as_ref())?;
         let mut is_untrusted = untrusted.contain(&fd)?;
         let mut opened = PathBuf::new();
         for component in path.components() {
@@ -100,15 +86,14 @@ impl OutputDirectory {
                 Component::ParentDir => OsStr::new(".."),
                 _ => continue,
             };
-            let no_link = LOOK_UP.union(OFlags::NOFOLLOW);
-            let next = rustix::fs::openat(&fd, name, no_link, Mode::empty());
-            let was_link = next.is_err() && kind(&fd, name) == Ok(FileType::Symlink);
+            let next = open_directory_without_link(&fd, name)?;
+            let was_link = next.is_none();
             if was_link && is_untrusted {
                 return Err(OutputPathError::LinkInUntrusted { link: opened });
             }
-            fd = match was_link {
-                true => rustix::fs::openat(&fd, name, LOOK_UP, Mode::empty())?,
-                false => next?,
+            fd = match next {
+                Some(next) => next,
+                None => open_directory_in(&fd, name)?,
             };
             is_untrusted = if was_link || component == Component::ParentDir {
                 untrusted.contain(&fd)?
@@ -195,11 +180,6 @@ pub(super) fn open_device(path: &Path) -> io::Result<Option<File>> {
     }
     let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
     Ok(is_device(&file.metadata()?).then_some(file))
-}
-
-fn kind(directory: &OwnedFd, name: &OsStr) -> Result<FileType, Errno> {
-    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    Ok(FileType::from_raw_mode(stat.st_mode as RawMode))
 }
 
 fn identity(fd: impl AsFd) -> Result<FileIdentity, Errno> {

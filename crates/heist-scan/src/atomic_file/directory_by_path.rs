@@ -3,6 +3,7 @@
 //! Not guaranteed here: that the directories of the path are not links, and that nothing changes
 //! between a check and the operation after it.
 
+use super::Replaced;
 use super::error::OutputPathError;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -23,14 +24,6 @@ impl UntrustedRoots {
     fn contain(&self, path: &Path) -> bool {
         path.canonicalize().is_ok_and(|path| self.paths.iter().any(|root| path.starts_with(root)))
     }
-}
-
-/// A regular file that an output file will replace.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Replaced {
-    pub(super) permissions: u32,
-    pub(super) has_several_names: bool,
-    pub(super) is_untrusted: bool,
 }
 
 /// A directory.

@@ -18,7 +18,7 @@ mod directory;
 mod error;
 mod unfinished;
 
-use directory::{OutputDirectory, Replaced, UntrustedRoots, open_device};
+use directory::{OutputDirectory, UntrustedRoots, open_device};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
@@ -142,6 +142,15 @@ pub struct AtomicFile {
     file: File,
     /// `None` if a device is written to directly, or if the file has its final name.
     place: Option<OutputPlace>,
+}
+
+/// A regular file that an output file will replace.
+#[derive(Clone, Copy, Debug)]
+struct Replaced {
+    /// The permissions, without the kind of file.
+    permissions: u32,
+    has_several_names: bool,
+    is_untrusted: bool,
 }
 
 #[derive(Debug)]
