@@ -122,6 +122,7 @@ mod detector_options;
 mod encoding;
 mod finding;
 mod masked;
+mod newline;
 pub mod noise;
 mod null_detector;
 #[cfg(unix)]

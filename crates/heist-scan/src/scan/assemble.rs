@@ -207,8 +207,9 @@ fn in_order(a: &Match, b: &Match) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::super::capture::capture;
-    use super::super::lines::{LineCursor, LinePosition, Newline};
+    use super::super::lines::{LineCursor, LinePosition};
     use super::*;
+    use crate::newline::Newline;
 
     /// Returns which of the secrets, each with its confidence, survive if they become known in
     /// steps.

@@ -3,9 +3,10 @@
 //! Invariant: a capture depends on the object alone and not on the window. It uses only bytes
 //! within [`CONTEXT_BYTES`] of the secret, and the window always contains them.
 
-use super::lines::{LineCursor, LinePosition, Newline};
+use super::lines::{LineCursor, LinePosition};
 use crate::detector::Match;
 use crate::encoding::Encoding;
+use crate::newline::Newline;
 use memchr::memmem;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -102,7 +103,7 @@ pub(crate) fn capture(
         last.move_to(found.secret.end.saturating_sub(1), window, offset);
 
         let newline = cursor.newline;
-        let line = line_around(window, offset, from..to, newline);
+        let line = newline.line_around(window, offset, &(from..to), CONTEXT_BYTES);
         let comments = [&window[line.start..from], &window[to..line.end]];
         let excerpt = excerpt_of(window, offset, from..to, &line, newline, found.encoding);
         let text = window[excerpt.start..excerpt.end.max(to)].into();
@@ -115,24 +116,6 @@ pub(crate) fn capture(
             found,
         });
     }
-}
-
-/// Returns the line or lines of a secret, as far as they are within [`CONTEXT_BYTES`] of it.
-fn line_around(window: &[u8], offset: u64, secret: Range<usize>, newline: Newline) -> Range<usize> {
-    let Range { start: from, end: to } = secret;
-    let near = from.saturating_sub(CONTEXT_BYTES);
-    let start = newline
-        .last_in(&window[near..from], offset + near as u64)
-        .map_or(near, |at| near + at + newline.len());
-    let far = (to + CONTEXT_BYTES).min(window.len());
-    // A secret that ends with a newline has nothing after it in its line.
-    let tail = to.saturating_sub(newline.len()).max(from);
-    let end = if newline.first_in(&window[tail..to], offset + tail as u64).is_some() {
-        to
-    } else {
-        newline.first_in(&window[to..far], offset + to as u64).map_or(far, |at| to + at)
-    };
-    start..end
 }
 
 /// Returns the part of the line that the excerpt shows: what is near the secret, and only the first

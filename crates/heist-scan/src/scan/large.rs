@@ -23,12 +23,13 @@ use super::assemble::Assembler;
 use super::capture::Captured;
 use super::emit::{CurrentObject, ObjectFindings};
 use super::in_flight::InFlightGuard;
-use super::lines::{LineCursor, LinePosition, Newline};
+use super::lines::{LineCursor, LinePosition};
 use super::object_scanner::{
     CAPTURED_CAPACITY_MAX, Helpers, ObjectScanner, Part, PartEnd, ScannedChunk, panic_message,
 };
 use super::range_order::{BatonClaim, RangeOrder, StoreResult};
 use crate::detector::Detector;
+use crate::newline::Newline;
 use crate::report::Outcome;
 use crate::window::read_at;
 use std::fs::File;

@@ -3,73 +3,7 @@
 //! A worker that starts in the middle of a file does not know how many lines come before. It counts
 //! from where it starts, and [`LinePosition::after`] adds the lines before once they are known.
 
-use crate::encoding::Encoding;
-
-/// What ends a line: one byte, or in UTF-16 one unit of two bytes at an even offset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Newline {
-    Byte,
-    Utf16Le,
-    Utf16Be,
-}
-
-impl Newline {
-    /// Returns what ends a line in an object of this encoding.
-    pub(crate) fn of(encoding: Option<Encoding>) -> Self {
-        match encoding {
-            Some(Encoding::Utf16Le) => Self::Utf16Le,
-            Some(Encoding::Utf16Be) => Self::Utf16Be,
-            _ => Self::Byte,
-        }
-    }
-
-    /// Returns the encoding of an object whose lines end like this.
-    pub(crate) fn encoding(self) -> Encoding {
-        match self {
-            Self::Byte => Encoding::Plain,
-            Self::Utf16Le => Encoding::Utf16Le,
-            Self::Utf16Be => Encoding::Utf16Be,
-        }
-    }
-
-    /// Returns the length of a newline in bytes.
-    pub(crate) fn len(self) -> usize {
-        if self == Self::Byte { 1 } else { 2 }
-    }
-
-    /// Returns where newlines begin in `bytes`, which are at `offset` in the object. For UTF-16
-    /// only.
-    fn units(self, bytes: &[u8], offset: u64) -> impl DoubleEndedIterator<Item = usize> {
-        let newline = if self == Self::Utf16Le { [b'\n', 0] } else { [0, b'\n'] };
-        let skipped = usize::from(offset % 2 == 1).min(bytes.len());
-        let (units, _half) = bytes[skipped..].as_chunks::<2>();
-        let found = units.iter().enumerate().filter(move |(_, unit)| **unit == newline);
-        found.map(move |(at, _)| skipped + 2 * at)
-    }
-
-    /// Returns where the first newline begins in `bytes`, which are at `offset` in the object.
-    pub(crate) fn first_in(self, bytes: &[u8], offset: u64) -> Option<usize> {
-        match self {
-            Self::Byte => memchr::memchr(b'\n', bytes),
-            _ => self.units(bytes, offset).next(),
-        }
-    }
-
-    /// Returns where the last newline begins in `bytes`, which are at `offset` in the object.
-    pub(crate) fn last_in(self, bytes: &[u8], offset: u64) -> Option<usize> {
-        match self {
-            Self::Byte => memchr::memrchr(b'\n', bytes),
-            _ => self.units(bytes, offset).next_back(),
-        }
-    }
-
-    fn count_in(self, bytes: &[u8], offset: u64) -> u64 {
-        match self {
-            Self::Byte => memchr::memchr_iter(b'\n', bytes).count() as u64,
-            _ => self.units(bytes, offset).count() as u64,
-        }
-    }
-}
+use crate::newline::Newline;
 
 /// The line of a position in an object, counted from wherever a worker started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

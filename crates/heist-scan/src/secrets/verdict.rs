@@ -24,6 +24,7 @@ use super::pattern::Searchers;
 use super::rule::{ActiveRule, KeywordCheck, LINE_REACH};
 use crate::confidence::Confidence;
 use crate::encoding::Encoding;
+use crate::newline::Newline;
 use crate::noise::{NoiseCheck, NoiseContext, NoiseVerdict, shannon_entropy};
 use crate::parsers::{Form, JUDGED_LENGTH_MAX, percent_decoded};
 use crate::rules::Pattern;
@@ -466,18 +467,10 @@ fn noise_detail(enabled: bool, check: NoiseCheck) -> &'static str {
 
 /// Returns the parts of a candidate that allowlists check.
 fn allowlist_input<'a>(candidate: &Candidate<'a>) -> AllowlistInput<'a> {
+    let line = Newline::Byte.line_around(candidate.text, 0, &candidate.secret, LINE_REACH);
     AllowlistInput {
         secret: &candidate.text[candidate.secret.clone()],
         whole: &candidate.text[candidate.whole.clone()],
-        line: line_of_secret(candidate.text, &candidate.secret),
+        line: &candidate.text[line],
     }
-}
-
-/// Returns the line that contains the secret, at most [`LINE_REACH`] bytes on each side of it.
-fn line_of_secret<'a>(text: &'a [u8], secret: &Range<usize>) -> &'a [u8] {
-    let from = secret.start.saturating_sub(LINE_REACH);
-    let to = (secret.end + LINE_REACH).min(text.len());
-    let begin = memchr::memrchr(b'\n', &text[from..secret.start]).map_or(from, |at| from + at + 1);
-    let end = memchr::memchr(b'\n', &text[secret.end..to]).map_or(to, |at| secret.end + at);
-    &text[begin..end]
 }

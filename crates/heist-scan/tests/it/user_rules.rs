@@ -61,6 +61,20 @@ fn keywords_of_assignments_are_compared_in_full() {
 }
 
 #[test]
+fn an_allowlist_on_lines_does_not_see_the_line_after_a_secret_that_ends_with_a_newline() {
+    let rules = |allowed: &str| {
+        format!(
+            "[[rules]]\nid = 'r'\nregex = '''acme-[a-zA-Z0-9]{{20}}\\n'''\n[[rules.allowlists]]\n\
+             regexTarget = 'line'\nregexes = ['{allowed}']\n"
+        )
+    };
+    let text = format!("first\nid acme-{VALUE}\nlast\n");
+    for (allowed, expected) in [("first", 1), ("id", 0), ("last", 1)] {
+        assert_eq!(matches(&detector(&rules(allowed)), &text).len(), expected, "{allowed}");
+    }
+}
+
+#[test]
 fn path_rules_stand_for_themselves_and_heed_allowlists() {
     let rules = r"
         [[rules]]
