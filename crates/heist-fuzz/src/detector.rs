@@ -7,7 +7,8 @@
 
 use crate::cuts::matches_with_cuts;
 use crate::input::Input;
-use heist_scan::{Detector, DetectorOptions, PrefilterKind, RuleSet, SecretDetector};
+use heist_scan::rules::RuleSet;
+use heist_scan::{Detector, DetectorOptions, PrefilterKind, SecretDetector};
 use std::path::Path;
 use std::sync::LazyLock;
 

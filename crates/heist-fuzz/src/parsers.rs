@@ -6,8 +6,8 @@
 //! window gives the same hits.
 
 use crate::input::Input;
-use heist_scan::ParserKind;
 use heist_scan::parsers::{Form, Hit, Trigger, Window, assignment};
+use heist_scan::rules::ParserKind;
 
 /// Fuzzes the detector for random values assigned to names that sound secret.
 pub fn generic_secret(data: &[u8]) {

@@ -6,10 +6,8 @@
 
 use crate::cuts::matches_with_cuts;
 use heist::rng::XorShift64;
-use heist_scan::rules::{Sampler, check_rule, syntax};
-use heist_scan::{
-    Allowlist, DetectorOptions, Pattern, PrefilterKind, Rule, RuleSet, SecretDetector,
-};
+use heist_scan::rules::{Allowlist, Pattern, Rule, RuleSet, Sampler, check_rule, syntax};
+use heist_scan::{DetectorOptions, PrefilterKind, SecretDetector};
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -62,7 +62,8 @@ impl<'a> Chunk<'a> {
     ///
     /// # Examples
     /// ```
-    /// use heist_scan::{Chunk, Detector, DetectorOptions, RuleSet, SecretDetector};
+    /// use heist_scan::rules::RuleSet;
+    /// use heist_scan::{Chunk, Detector, DetectorOptions, SecretDetector};
     ///
     /// let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
     /// let mut matches = Vec::new();

@@ -25,7 +25,7 @@ impl DetectorOptions {
         self
     }
 
-    /// Sets whether the detector searches for [generic](crate::Rule::generic) secrets and
+    /// Sets whether the detector searches for [generic](crate::rules::Rule::generic) secrets and
     /// passwords.
     #[must_use]
     pub fn generic(mut self, generic: bool) -> Self {

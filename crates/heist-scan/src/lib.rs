@@ -3,7 +3,8 @@
 //! For bytes in memory, call [`SecretDetector::find`]:
 //!
 //! ```
-//! use heist_scan::{DetectorOptions, RuleSet, SecretDetector};
+//! use heist_scan::rules::RuleSet;
+//! use heist_scan::{DetectorOptions, SecretDetector};
 //!
 //! let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
 //! for finding in detector.find(b"password = \"7tRmq!x2Lw9z\"") { // heist:allow
@@ -21,7 +22,8 @@
 //!   secrets are masked, a confidence, and the reason for it.
 //!
 //! ```
-//! use heist_scan::{DetectorOptions, Finding, RuleSet, Scan, SecretDetector, Sink};
+//! use heist_scan::rules::RuleSet;
+//! use heist_scan::{DetectorOptions, Finding, Scan, SecretDetector, Sink};
 //! use heist_walk::Walk;
 //!
 //! /// Prints the findings.
@@ -153,10 +155,6 @@ pub use masked::{Fingerprint, Secret, mask};
 pub use null_detector::NullDetector;
 pub use printable::is_printable;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
-pub use rules::{
-    Allowlist, Condition, Loaded, ParserKind, Pattern, RegexTarget, Rule, RuleError, RuleNote,
-    RuleSet,
-};
 pub use scan::{RootPlace, Scan, ScanCounts, ScanProgress, parallel_scan_dir, scan_source};
 pub use secrets::{
     DetectorOptions, ExplainedStep, Explanation, PrefilterKind, Scratch, SecretDetector, Step,

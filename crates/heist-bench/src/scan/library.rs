@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
+use heist_scan::rules::RuleSet;
 use heist_scan::{
     Chunk, Confidence, Detector, DetectorOptions, Finding, Match, NullDetector, Overlap, RuleIndex,
-    RuleInfo, RuleSet, SecretDetector, Sink, parallel_scan_dir,
+    RuleInfo, SecretDetector, Sink, parallel_scan_dir,
 };
 
 /// Arguments of the hidden subcommand.

@@ -4,7 +4,8 @@
 //! finds them with the built-in rules. Invariant: existing masks stay as they are, and no text is
 //! revealed. Not guaranteed: that a secret is masked which the built-in rules do not find.
 
-use heist_scan::{Chunk, Detector, DetectorOptions, Encoding, Finding, RuleSet, SecretDetector};
+use heist_scan::rules::RuleSet;
+use heist_scan::{Chunk, Detector, DetectorOptions, Encoding, Finding, SecretDetector};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};

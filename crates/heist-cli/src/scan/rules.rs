@@ -9,8 +9,8 @@ use super::settings::Settings;
 use crate::error::CliError;
 use crate::escape;
 use crate::messages::Messages;
-use heist_scan::rules::{Allowlist, Loaded, RuleError, RuleLoader, RuleSet};
-use heist_scan::{DetectorOptions, Rule, SecretDetector, TreeRules};
+use heist_scan::rules::{Allowlist, Loaded, Rule, RuleError, RuleLoader, RuleSet};
+use heist_scan::{DetectorOptions, SecretDetector, TreeRules};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 

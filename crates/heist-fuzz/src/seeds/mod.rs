@@ -8,8 +8,7 @@ mod rule_files;
 
 use encode::{base64, hex, json_escaped, url_escaped, utf16, wrapped};
 use heist::rng::XorShift64;
-use heist_scan::rules::Sampler;
-use heist_scan::{ParserKind, Pattern, Rule, RuleSet};
+use heist_scan::rules::{ParserKind, Pattern, Rule, RuleSet, Sampler};
 
 /// The number of built-in rules with an example among the seeds for the whole detector.
 const RULES_SAMPLED: usize = 28;

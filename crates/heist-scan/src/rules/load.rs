@@ -44,7 +44,7 @@ impl RuleSet {
     /// Returns the rules that come with heist. They are parsed once; later calls copy them.
     ///
     /// ```
-    /// let rules = heist_scan::RuleSet::builtin();
+    /// let rules = heist_scan::rules::RuleSet::builtin();
     /// assert!(rules.rules.iter().any(|rule| rule.id == "generic-secret"));
     /// ```
     #[must_use]
@@ -84,10 +84,10 @@ impl RuleSet {
     ///     regex = '''house_[a-z0-9]{32}'''
     ///     keywords = ["house_"]
     /// "#;
-    /// let loaded = heist_scan::RuleSet::parse(text, "house.toml")?;
+    /// let loaded = heist_scan::rules::RuleSet::parse(text, "house.toml")?;
     /// assert_eq!(loaded.rules.rules[0].max_length, 38);
     /// assert!(loaded.notes.is_empty());
-    /// # Ok::<(), heist_scan::RuleError>(())
+    /// # Ok::<(), heist_scan::rules::RuleError>(())
     /// ```
     ///
     /// # Errors

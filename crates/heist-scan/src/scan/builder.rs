@@ -28,7 +28,8 @@ pub(super) const THREAD_NAME: &str = "heist-scan";
 /// Scan a tree and collect the findings:
 ///
 /// ```
-/// use heist_scan::{DetectorOptions, RuleSet, Scan, SecretDetector};
+/// use heist_scan::rules::RuleSet;
+/// use heist_scan::{DetectorOptions, Scan, SecretDetector};
 /// use heist_walk::{Filter, Walk};
 /// use std::sync::{Arc, Mutex};
 ///
@@ -260,7 +261,7 @@ impl<D, I, T> Scan<D, I, T> {
     /// error of `run`.
     ///
     /// `change` gets the configuration of the walk, or the defaults for a source. The threads are
-    /// named `heist-scan` unless the caller names them. The scan itself sets `workers` and
+    /// named `heist-scan` unless the caller names them. The scan itself sets `threads` and
     /// `on_panic`: a panic of the detector or the sink ends one object and does not reach the
     /// executor. The fields about futures have no effect, because a scan spawns no futures.
     ///

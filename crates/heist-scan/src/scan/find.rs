@@ -33,7 +33,8 @@ impl SecretDetector {
     ///
     /// # Examples
     /// ```
-    /// use heist_scan::{DetectorOptions, RuleSet, SecretDetector};
+    /// use heist_scan::rules::RuleSet;
+    /// use heist_scan::{DetectorOptions, SecretDetector};
     ///
     /// let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
     /// let text = b"host = db.example.org\npassword = \"7tRmq!x2Lw9z\"\n"; // heist:allow

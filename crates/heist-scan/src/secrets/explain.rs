@@ -133,7 +133,8 @@ impl SecretDetector {
     /// the object has fewer lines.
     ///
     /// ```
-    /// use heist_scan::{DetectorOptions, RuleSet, SecretDetector, Step, Verdict};
+    /// use heist_scan::rules::RuleSet;
+    /// use heist_scan::{DetectorOptions, SecretDetector, Step, Verdict};
     ///
     /// let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
     /// let object = b"[database]\npassword = \"password\"\n";

@@ -76,8 +76,8 @@ pub struct DetectorOptions {
     pub noise_filter: bool,
     /// Whether the detector decodes one layer of encoding. On by default.
     pub decode: bool,
-    /// Whether [generic](crate::Rule::generic) rules are used: random values and passwords. On by
-    /// default.
+    /// Whether [generic](crate::rules::Rule::generic) rules are used: random values and passwords.
+    /// On by default.
     pub generic: bool,
     /// Which prefilter to use. The choice affects only speed.
     pub prefilter: PrefilterKind,
@@ -130,7 +130,8 @@ impl SecretDetector {
     /// switches off or allows is found all the same, as [hidden](crate::Standing::Hidden).
     ///
     /// ```
-    /// use heist_scan::{Chunk, Detector as _, DetectorOptions, RuleSet, SecretDetector, TreeRules};
+    /// use heist_scan::rules::RuleSet;
+    /// use heist_scan::{Chunk, Detector as _, DetectorOptions, SecretDetector, TreeRules};
     ///
     /// let mut tree = TreeRules::default();
     /// tree.off.insert("password".to_owned());

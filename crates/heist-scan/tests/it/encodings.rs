@@ -3,8 +3,9 @@
 use crate::support::Log;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use heist_scan::rules::RuleSet;
 use heist_scan::{
-    Confidence, DetectorOptions, Encoding, Finding, ReaderSource, RuleSet, Scan, SecretDetector,
+    Confidence, DetectorOptions, Encoding, Finding, ReaderSource, Scan, SecretDetector,
 };
 use heist_walk::Walk;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! `SecretDetector::find` returns the findings of a scan of a file with the same bytes.
 
 use heist::rng::XorShift64;
-use heist_scan::rules::sample;
-use heist_scan::{DetectorOptions, Finding, RuleSet, Scan, SecretDetector};
+use heist_scan::rules::{RuleSet, sample};
+use heist_scan::{DetectorOptions, Finding, Scan, SecretDetector};
 use heist_walk::Walk;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

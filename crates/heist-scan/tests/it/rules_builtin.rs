@@ -5,8 +5,10 @@
 //! is the rule's own fault.
 
 use heist::rng::XorShift64;
-use heist_scan::rules::{REMEDY_DEFAULT, Sampler, check_examples, check_rules, syntax};
-use heist_scan::{Confidence, Pattern, Rule, RuleSet};
+use heist_scan::Confidence;
+use heist_scan::rules::{
+    Pattern, REMEDY_DEFAULT, Rule, RuleSet, Sampler, check_examples, check_rules, syntax,
+};
 use regex_automata::meta::Regex;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,7 +1,8 @@
 //! Checks `docs/rules.md` against the loader: its example loads, and heist knows every field it
 //! describes.
 
-use heist_scan::{Confidence, ParserKind, RuleSet};
+use heist_scan::Confidence;
+use heist_scan::rules::{ParserKind, RuleSet};
 
 const GUIDE: &str = include_str!("../../../../docs/rules.md");
 

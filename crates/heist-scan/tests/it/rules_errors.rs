@@ -1,7 +1,6 @@
 //! Errors in rules say what is wrong, where, and what to do; and no input makes the loader panic.
 
-use heist_scan::rules::RuleErrorKind;
-use heist_scan::{RuleError, RuleSet};
+use heist_scan::rules::{RuleError, RuleErrorKind, RuleSet};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;

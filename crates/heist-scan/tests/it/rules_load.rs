@@ -1,11 +1,11 @@
 //! Loads rule files as gitleaks' users write them: every field, lenient values, and files that
 //! extend others.
 
-use heist_scan::rules::{MAX_LENGTH_DEFAULT, REMEDY_DEFAULT, RuleErrorKind};
-use heist_scan::{
-    Allowlist, Checksum, Condition, Confidence, Loaded, ParserKind, Pattern, RegexTarget, Rule,
-    RuleSet,
+use heist_scan::rules::{
+    Allowlist, Condition, Loaded, MAX_LENGTH_DEFAULT, ParserKind, Pattern, REMEDY_DEFAULT,
+    RegexTarget, Rule, RuleErrorKind, RuleSet,
 };
+use heist_scan::{Checksum, Confidence};
 use std::fs;
 use std::path::Path;
 

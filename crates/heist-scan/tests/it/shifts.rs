@@ -6,7 +6,8 @@ use crate::support::Log;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use heist::rng::XorShift64;
-use heist_scan::{DetectorOptions, Encoding, ReaderSource, RuleSet, Scan, SecretDetector};
+use heist_scan::rules::RuleSet;
+use heist_scan::{DetectorOptions, Encoding, ReaderSource, Scan, SecretDetector};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! Rules as users write them: the detector finds what they describe.
 
-use heist_scan::{
-    Chunk, Confidence, Detector, DetectorOptions, Match, Pattern, Rule, RuleSet, SecretDetector,
-};
+use heist_scan::rules::{Pattern, Rule, RuleSet};
+use heist_scan::{Chunk, Confidence, Detector, DetectorOptions, Match, SecretDetector};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -4,8 +4,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
+use heist_scan::rules::RuleSet;
 use heist_scan::{
-    DetectorOptions, Finding, ObjectOutcome, ReaderSource, RuleSet, Scan, SecretDetector, Sink,
+    DetectorOptions, Finding, ObjectOutcome, ReaderSource, Scan, SecretDetector, Sink,
 };
 
 use crate::clock::process_cpu_time;

@@ -8,8 +8,7 @@
 use std::fmt::{self, Write as _};
 
 use heist::rng::XorShift64;
-use heist_scan::rules::Sampler;
-use heist_scan::{Pattern, RuleSet};
+use heist_scan::rules::{Pattern, RuleSet, Sampler};
 
 /// The largest number of repetitions of a piece.
 pub(super) const TIMES_MAX: u32 = 5000;

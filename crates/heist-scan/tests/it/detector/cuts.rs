@@ -4,8 +4,8 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use heist::rng::XorShift64;
-use heist_scan::rules::Sampler;
-use heist_scan::{Rule, SecretDetector};
+use heist_scan::SecretDetector;
+use heist_scan::rules::{Rule, Sampler};
 use proptest::prelude::*;
 
 /// How an example is written into an object.

@@ -2,7 +2,8 @@
 
 use super::cuts::objects;
 use super::{all_matches, matches_with_cuts};
-use heist_scan::{DetectorOptions, PrefilterKind, RuleSet, SecretDetector};
+use heist_scan::rules::RuleSet;
+use heist_scan::{DetectorOptions, PrefilterKind, SecretDetector};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 

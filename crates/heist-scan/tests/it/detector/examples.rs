@@ -3,8 +3,8 @@
 
 use super::all_matches;
 use heist::rng::XorShift64;
-use heist_scan::rules::{Sampler, check_examples, check_rules};
-use heist_scan::{DetectorOptions, Pattern, RuleSet, SecretDetector};
+use heist_scan::rules::{Pattern, RuleSet, Sampler, check_examples, check_rules};
+use heist_scan::{DetectorOptions, SecretDetector};
 use std::ops::Range;
 
 fn detector() -> SecretDetector {

@@ -3,9 +3,10 @@
 use super::all_matches;
 use super::cuts::objects;
 use super::equality::AUTO;
+use heist_scan::rules::RuleSet;
 use heist_scan::{
-    Chunk, DetectorOptions, Encoding, Explanation, Match, RuleSet, SecretDetector, Step,
-    StepOutcome, Verdict,
+    Chunk, DetectorOptions, Encoding, Explanation, Match, SecretDetector, Step, StepOutcome,
+    Verdict,
 };
 use proptest::prelude::*;
 use std::path::Path;

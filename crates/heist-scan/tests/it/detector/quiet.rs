@@ -2,7 +2,8 @@
 
 use super::all_matches;
 use heist::rng::XorShift64;
-use heist_scan::{Confidence, DetectorOptions, Match, RuleSet, SecretDetector};
+use heist_scan::rules::RuleSet;
+use heist_scan::{Confidence, DetectorOptions, Match, SecretDetector};
 
 /// In a debug build a hundredth of it, to be quick.
 const MEGABYTES: usize = if cfg!(debug_assertions) { 1 } else { 100 };
