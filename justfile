@@ -27,7 +27,7 @@ lint:
 doc:
     cargo doc --no-deps --open
 
-# Explore thread schedules with loom; arguments go to cargo test: just loom -- idle
+# Explore thread schedules with loom, of all models or of one: just loom idle::
 loom *ARGS:
     bash ci/loom.sh {{ ARGS }}
 

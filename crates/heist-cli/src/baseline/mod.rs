@@ -46,7 +46,7 @@ Accept one finding, by the fingerprint in its report, until a day:
   heist baseline add FINGERPRINT --reason 'test account' --until 2027-01-31
 
 Exit codes:
-  0    the baseline was written
+  0    everything was scanned, and the baseline was written
   1    the baseline could not be written, or not every entry could be imported
   2    the options cannot be used, or not everything was scanned; then the baseline has the
        secrets that were found

@@ -1,7 +1,8 @@
 //! The options of `heist scan` and their help texts. `heist baseline` shares most of them.
 //!
-//! Options that a configuration file can set are optional here, and every flag has an opposite. So
-//! heist knows whether the command line sets an option, in which case it overrides the file.
+//! Options that a configuration file can set are optional here, and every such flag has an
+//! opposite. So heist knows whether the command line sets an option, in which case it overrides the
+//! file.
 
 use crate::color::ColorChoice;
 use crate::units::parse_size;
@@ -26,7 +27,8 @@ Findings that are not reported:
   - the line has a comment `heist:allow`, `gitleaks:allow` or `pragma: allowlist secret`, at most
     512 bytes from the secret
   - the baseline contains the secret: see `heist baseline`. heist uses --baseline FILE, or else the
-    heist-baseline.toml in the project root (and says so), unless --no-baseline is given
+    heist-baseline.toml in the project root (and says so), unless --no-baseline, --no-config or
+    --untrusted is given
   - a `.gitleaksignore` in a PATH, above it in the same project, or in the current directory lists
     the location
   - the confidence is below --confidence; text and json count these
@@ -36,8 +38,8 @@ Configuration:
   may have one, too: the nearest heist.toml in the first PATH or above it, else in the current
   directory or above it. The keys are the long options without the dashes: `confidence = \"high\"`,
   `exclude = [\"*.lock\"]`, `no-generic = true`. The command line overrides your file, and your
-  file overrides the tree's; `exclude` adds up. Every flag has an opposite: --binary and
-  --no-binary, --no-generic and --generic.
+  file overrides the tree's; `exclude` adds up. Every flag that a file can set has an opposite:
+  --binary and --no-binary, --no-generic and --generic.
 
 Trust:
   heist does not trust the scanned tree. The tree's heist.toml may change what is searched for and
@@ -55,6 +57,7 @@ Exit codes:
        (after SIGTERM 143, after SIGHUP 129)
   A PATH that is a binary file, a pipe or a device was not scanned, unless --binary scans it or
   --no-binary skips it. Below a directory, such files are skipped and counted.
+  --explain exits with 0 if it can explain the line, whether the line is reported or not.
 
 Examples:
   heist scan                              scan the current directory
@@ -251,6 +254,8 @@ pub(crate) struct RunArguments {
     pub(crate) config: Option<PathBuf>,
 
     /// Do not use a configuration file, neither yours nor the tree's
+    ///
+    /// `heist scan` then does not use the heist-baseline.toml in the project root, either.
     #[arg(long)]
     pub(crate) no_config: bool,
 
@@ -262,9 +267,12 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
 
-    /// Take nothing from the scanned tree: no heist.toml, no .gitleaksignore, no allow comments
+    /// Take nothing from the scanned tree: no configuration, baseline, ignore file or comment
     ///
-    /// Your own configuration still applies. Without this option, heist counts what the tree hides.
+    /// heist then ignores heist.toml, .gitleaksignore and comments such as `heist:allow`, and
+    /// `heist scan` does not use the heist-baseline.toml in the project root. Your own
+    /// configuration and the files that you name still apply. Without this option, heist counts
+    /// what the tree hides.
     #[arg(long, overrides_with = "no_untrusted")]
     pub(crate) untrusted: bool,
     #[arg(long, hide = true)]

@@ -2,8 +2,8 @@
 //!
 //! The keys are the long options of `heist scan`, including the opposites of flags. `rules` is a
 //! path, a list of paths, or a table with `files`, `only` and `except`. Paths are relative to the
-//! file. The options that write files or show secrets (`output`, `trace`, `show-secrets`) work only
-//! on the command line.
+//! file. Some options work only on the command line ([`COMMAND_LINE_ONLY`]): those that write files
+//! or show secrets, those that choose configurations and policies, and those that concern one run.
 //!
 //! Trust is in the types: [`Tuning`] has what the file of a scanned tree may set as well, and
 //! [`Privileged`] has what only the user's file may set. A tree's file passes on only its `Tuning`.
@@ -391,5 +391,17 @@ mod tests {
             checked += 1;
         }
         assert!(checked > 30);
+    }
+
+    #[test]
+    fn the_guide_lists_the_options_that_work_only_on_the_command_line() {
+        let guide = include_str!("../../../../docs/scan.md");
+        let list = guide.split("These options work only on the command line:").nth(1);
+        let list = list.and_then(|text| text.split('.').next()).expect("the sentence is there");
+        let mut listed: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+        let mut expected = COMMAND_LINE_ONLY;
+        listed.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(listed, expected);
     }
 }

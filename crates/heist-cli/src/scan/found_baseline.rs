@@ -1,7 +1,7 @@
 //! The baseline that a scan uses by itself: `heist-baseline.toml` in the project root.
 //!
 //! It is part of the scanned tree, so every report says that it is in use and how many findings it
-//! hides, and `--no-baseline` or `--no-config` does without it.
+//! hides. `--no-baseline`, `--no-config`, `--untrusted` or a policy keeps a scan from using it.
 
 use super::origin::{NamedFile, Origin, Setting};
 use super::settings::is_stdin;

@@ -25,7 +25,6 @@
 //! | `run` | one run of the command, and its exit code |
 //! | `advice` | the commands at the end of a report |
 //! | `format`, `summary` | the output formats and the counts that they print |
-//! | `hidden` | what the scanned tree keeps out of the report |
 //! | `output` | stdout, or a file that is replaced as a whole |
 //! | `overwrite` | recognizes reports, and refuses outputs that the run itself reads |
 //! | `stdin` | reads stdin until it ends or the scan does |

@@ -1,10 +1,10 @@
 //! Decides which workers sleep, which search for work, and which one to wake.
 //!
-//! A worker is *running*, *searching* or *parked*. The rules here guarantee that **no task waits in
-//! a queue while every worker that could take it is parked**, and they need no timeout for it. They
-//! also keep the number of searchers small, so that an idle pool makes no system calls and a busy
-//! pool is not flooded with wake-ups. `PROTOCOL.md` beside this file has the states, the fence
-//! pairings and the proof sketch.
+//! A worker is *running*, *searching* or *parked*. The rules here guarantee that **while a task
+//! waits in a queue, no worker that could take it stays parked, unless another worker is
+//! searching**. They need no timeout for it, so an idle pool makes no system calls, and they keep
+//! the number of searchers small, so a busy pool is not flooded with wake-ups. `PROTOCOL.md` beside
+//! this file has the states, the fence pairings and the proof sketch.
 //!
 //! Not guaranteed: that a woken worker gets the task that it was woken for (a running worker may be
 //! faster), or that every task has an awake worker at once. Workers that find work wake more, one

@@ -25,8 +25,9 @@
 //! - `findings` counts the findings in the report, `not_reported` the others. `own` counts findings
 //!   in the output, trace or baseline of this run, `too_many` those that did not fit into memory.
 //! - `hidden` lists what the scanned tree itself keeps out of the report. `by` is `configuration`
-//!   (then `setting` is its key), `gitleaksignore` or `comment` (then `kind` is the extension of
-//!   the files); `what` is `findings`, `paths` or `files`.
+//!   (then `setting` is its key), `baseline` (the one that heist found by itself), `gitleaksignore`
+//!   or `comment` (then `kind` is the extension of the files); `what` is `findings`, `paths` or
+//!   `files`.
 //! - `failed_rules`, if present, are rules that are too large to be used.
 //! - `configurations`, if present, are the configuration files in use: the `user`'s, then that of
 //!   the scanned `tree`, with the keys that have no effect because a tree may not set them.
