@@ -22,7 +22,7 @@ const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Builds a [`Runtime`]. [`ExecutorConfig`] explains the settings.
 ///
 /// ```
-/// let runtime = heist_runtime::Runtime::builder().workers(2).thread_name("net").build()?;
+/// let runtime = heist_runtime::Runtime::builder().threads(2).thread_name("net").build()?;
 /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
 /// # Ok::<(), heist::StartError>(())
 /// ```

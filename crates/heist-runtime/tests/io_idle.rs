@@ -21,7 +21,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 #[test]
 fn a_process_that_waits_for_timers_and_sockets_is_silent() {
     watched(|| {
-        let runtime = Runtime::builder().workers(3).build().expect("the runtime starts");
+        let runtime = Runtime::builder().threads(3).build().expect("the runtime starts");
         let waiting = Arc::new(AtomicUsize::new(0));
         let about_to_wait = || {
             let waiting = Arc::clone(&waiting);

@@ -24,7 +24,7 @@ use support::{DEADLOCK, Rendezvous, Tally, check, config, must_fail};
 
 /// Workers park at once when they find no work: spinning would only add schedules.
 fn runtime(workers: usize) -> RuntimeBuilder {
-    Runtime::builder().workers(workers).steal_tries(1).spin_iters(0)
+    Runtime::builder().threads(workers).steal_tries(1).spin_iters(0)
 }
 
 fn spawn_thread<R: Send + 'static>(

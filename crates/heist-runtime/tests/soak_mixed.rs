@@ -54,7 +54,7 @@ impl Owner {
             .cancel(cancel.clone());
         if random.below(4) == 0 {
             let runtime = Runtime::builder()
-                .workers(config.workers)
+                .threads(config.threads)
                 .stealing(config.stealing)
                 .lifo_slot(config.lifo_slot)
                 .cancel(config.cancel)

@@ -1,7 +1,7 @@
 //! Measures what a scan costs without its detector: reads everything below the given paths and
 //! finds nothing.
 //!
-//! `read_speed [--workers N] [--binary] [--plain] PATH...`
+//! `read_speed [--threads N] [--binary] [--plain] PATH...`
 //!
 //! `--plain` does the same without this library, on one thread: it lists all files first, and then
 //! opens, reads and closes each file. Compare the times of both, and the CPU time of all threads.
@@ -25,9 +25,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
-            Some("--workers") => {
-                let number = arguments.next().ok_or("--workers needs a number")?;
-                let number = number.to_str().ok_or("--workers needs a number")?.parse()?;
+            Some("--threads") => {
+                let number = arguments.next().ok_or("--threads needs a number")?;
+                let number = number.to_str().ok_or("--threads needs a number")?.parse()?;
                 scan = scan.threads(Some(number));
             }
             Some("--binary") => scan = scan.binary(true),

@@ -143,10 +143,10 @@ impl std::error::Error for WalkStartError {
 }
 
 impl WalkStartError {
-    /// Translates an error of the executor, which speaks of workers where a walk speaks of threads.
+    /// Translates an error of the executor, given the walk's setting for the number of threads.
     pub(crate) fn from_executor(error: StartError, threads: Option<usize>) -> Self {
         match (error, threads) {
-            (StartError::Config(source), Some(threads)) if source.field() == "workers" => {
+            (StartError::Config(source), Some(threads)) if source.field() == "threads" => {
                 Self::Threads { threads, source }
             }
             (StartError::Config(source), _) => Self::Setting(source),

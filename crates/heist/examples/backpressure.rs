@@ -46,7 +46,7 @@ fn produce(
 
 /// Starts a pool whose tasks take half a millisecond. The task with the number `bad` panics.
 fn start(cancel: &CancelToken, bad: Option<usize>) -> Result<Executor<Task>, StartError> {
-    Executor::builder().workers(2).cancel(cancel.clone()).build(
+    Executor::builder().threads(2).cancel(cancel.clone()).build(
         |_worker| (),
         move |task: Task, _ctx| {
             thread::sleep(Duration::from_micros(500));

@@ -46,7 +46,7 @@ fn record(path: &Path) -> Result<MetricsSnapshot, Box<dyn Error>> {
     let cannot_write = |error: io::Error| format!("cannot write {}: {error}", path.display());
     let file = File::create(path).map_err(cannot_write)?;
     let trace = ChromeTrace::new(BufWriter::new(file));
-    let executor = Executor::builder().workers(4).trace(trace.clone()).build(
+    let executor = Executor::builder().threads(4).trace(trace.clone()).build(
         |_worker| (),
         |size: u32, ctx| {
             work(size);

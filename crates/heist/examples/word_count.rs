@@ -32,7 +32,7 @@ fn main() -> Result<ExitCode, heist::RunError> {
     let bytes: usize = texts.iter().map(String::len).sum();
 
     let config = ExecutorConfig::default();
-    let workers = config.workers;
+    let workers = config.threads;
     let began = Instant::now();
     let output = heist::run(
         config,

@@ -67,7 +67,7 @@ fn measure(name: &str, policy: Box<dyn YieldPolicy + Send>) -> Result<u64, Start
     let shared = Arc::new(Mutex::new(Results::default()));
     let results = Arc::clone(&shared);
     let executor = Executor::builder()
-        .workers(1)
+        .threads(1)
         .build(|_worker| (), move |task, ctx| run_task(task, ctx, &results))?;
     let began = Instant::now();
     // The executor has not been closed, so it accepts every task.

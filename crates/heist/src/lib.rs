@@ -230,7 +230,7 @@
 //!
 //! | field of [`ExecutorConfig`] | default | when to change it |
 //! |---|---|---|
-//! | `workers` | the CPUs this process may use | fewer to leave CPUs to other programs; more only if tasks block |
+//! | `threads` | the CPUs this process may use | fewer to leave CPUs to other programs; more only if tasks block |
 //! | `seed` | 0x853c49e6748fea9b | for other random numbers: the choice of victims, and [`WorkerCtx::rng`] |
 //! | `steal_tries` | 4 | more if tasks are rare and stay in other workers' queues only briefly |
 //! | `spin_iters` | 200 | 0 to save CPU time; more for bursts a few microseconds apart (20 µs at most) |

@@ -59,7 +59,7 @@ pub(crate) fn contenders(load: BlockingLoad) -> Vec<Contender> {
 
 fn heist(load: BlockingLoad) -> Contender {
     let runtime = heist_runtime::Runtime::builder()
-        .workers(WORKERS)
+        .threads(WORKERS)
         .max_blocking_threads(load.threads)
         .build()
         .expect("a valid configuration, and the system has threads for the benchmark");

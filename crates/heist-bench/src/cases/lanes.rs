@@ -105,7 +105,7 @@ fn spend(way: WaitMethod, hold: Duration) -> Result<PoolUsage, String> {
         }
     };
     let executor = Executor::builder()
-        .workers(WORKERS)
+        .threads(WORKERS)
         .build(register, perform)
         .expect("a valid configuration, and the system has threads for the benchmark");
     thread::sleep(SETTLE);

@@ -37,7 +37,7 @@ impl QueuePeer for Gated {
             .collect();
         let finish = Arc::clone(finish);
         let executor = Executor::builder()
-            .workers(WORKERS)
+            .threads(WORKERS)
             .build(|_worker| (), move |turn, _ctx| consume(turn, &totals, &finish))
             .expect("a valid configuration, and the system has threads for the benchmark");
         let handle = executor.handle();

@@ -29,7 +29,7 @@ impl Heist {
         workers: usize,
         configure: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
     ) -> Self {
-        let runtime = configure(Runtime::builder().workers(workers))
+        let runtime = configure(Runtime::builder().threads(workers))
             .build()
             .expect("a valid configuration, and the system has threads for the benchmark");
         Self(runtime)

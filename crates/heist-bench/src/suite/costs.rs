@@ -78,7 +78,7 @@ fn nanoseconds_each(operations: u32, run: impl FnOnce()) -> f64 {
 /// does, and a chain for the shared queue.
 fn spawned_by_a_task(spawn: Spawn) -> f64 {
     let executor = Executor::builder()
-        .workers(1)
+        .threads(1)
         .build(
             |_worker| (),
             move |left: u32, ctx| {
@@ -109,7 +109,7 @@ fn spawned_from_outside(batch: usize) -> f64 {
     let (release, released) = channel::<()>();
     let released = std::sync::Mutex::new(released);
     let executor = Executor::builder()
-        .workers(1)
+        .threads(1)
         .build(
             |_worker| (),
             move |is_blocker: bool, _ctx| {
@@ -139,7 +139,7 @@ fn spawned_from_outside(batch: usize) -> f64 {
 
 fn snapshot() -> f64 {
     let executor = Executor::builder()
-        .workers(2)
+        .threads(2)
         .build(|_worker| (), |(), _ctx| {})
         .expect("two workers are a valid configuration");
     nanoseconds_each(1_000, || {

@@ -58,9 +58,9 @@ pub(crate) struct Options {
     /// Interleaved runs of every contender in every case.
     #[arg(long, value_name = "N", default_value = "9")]
     runs: NonZeroUsize,
-    /// Workers of every pool [default: the CPUs available to this process].
+    /// Threads of every pool [default: the CPUs available to this process].
     #[arg(long, value_name = "N")]
-    workers: Option<NonZeroUsize>,
+    threads: Option<NonZeroUsize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -148,17 +148,17 @@ impl ExecutorSizes {
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let workers = match options.workers {
-        Some(workers) => workers,
+    let threads = match options.threads {
+        Some(threads) => threads,
         None => thread::available_parallelism().map_err(|error| {
-            format!("cannot determine the number of CPUs: {error}; set it with --workers")
+            format!("cannot determine the number of CPUs: {error}; set it with --threads")
         })?,
     };
     if let Some(path) = &options.json {
         check_writable(path)?;
     }
     let suite = ExecutorSuite {
-        workers: workers.get(),
+        workers: threads.get(),
         runs: options.runs.get(),
         sizes: if options.quick {
             ExecutorSizes::quick()

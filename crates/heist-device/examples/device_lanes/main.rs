@@ -134,7 +134,7 @@ fn with_lanes(trace: Option<&Path>) -> Result<Run, Box<dyn Error>> {
     };
     let tracer = ChromeTrace::new(writer);
     let for_tasks = Arc::clone(&bench);
-    let executor = Executor::builder().workers(WORKERS).trace(tracer.clone()).build(
+    let executor = Executor::builder().threads(WORKERS).trace(tracer.clone()).build(
         |_worker| (),
         move |task, ctx| match task {
             // The job holds its device slot for as long as it runs.
@@ -161,7 +161,7 @@ fn with_lanes(trace: Option<&Path>) -> Result<Run, Box<dyn Error>> {
 fn with_one_semaphore() -> Result<Run, Box<dyn Error>> {
     let bench = Bench::new();
     let for_tasks = Arc::clone(&bench);
-    let executor = Executor::builder().workers(WORKERS).build(
+    let executor = Executor::builder().threads(WORKERS).build(
         |_worker| (),
         move |task, ctx| match task {
             // An error means that the pool was stopped, so the job does not run.

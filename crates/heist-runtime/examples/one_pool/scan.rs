@@ -140,7 +140,7 @@ impl Pool {
     fn start(tracer: impl Tracer) -> Result<Self, Box<dyn Error>> {
         let written = Written::default();
         let for_tasks = Arc::clone(&written);
-        let executor = Executor::builder().workers(WORKERS).trace(tracer).build(
+        let executor = Executor::builder().threads(WORKERS).trace(tracer).build(
             |_worker| vec![0; PIECE_BYTES],
             move |task, ctx| run_task(task, ctx, &for_tasks),
         )?;
@@ -275,7 +275,7 @@ pub(crate) fn in_two_pools(
     tracer: impl Tracer + Clone,
 ) -> Result<Run, Box<dyn Error>> {
     let pool = Pool::start(tracer.clone())?;
-    let runtime = Runtime::builder().workers(WORKERS).trace(tracer).build()?;
+    let runtime = Runtime::builder().threads(WORKERS).trace(tracer).build()?;
     let fetcher = pool.fetcher(material)?;
     let store = Arc::clone(&fetcher.store);
     let objects = material.objects.len() as u32;

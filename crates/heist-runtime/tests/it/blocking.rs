@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 fn start(build: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder) -> Runtime {
-    build(Runtime::builder().workers(2)).build().unwrap()
+    build(Runtime::builder().threads(2)).build().unwrap()
 }
 
 /// Calls that have begun and wait to be released.

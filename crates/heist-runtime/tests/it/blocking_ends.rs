@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 fn start(max_blocking_threads: usize) -> Runtime {
-    Runtime::builder().workers(2).max_blocking_threads(max_blocking_threads).build().unwrap()
+    Runtime::builder().threads(2).max_blocking_threads(max_blocking_threads).build().unwrap()
 }
 
 /// Begins a call, which lasts until the latch is opened.
@@ -133,7 +133,7 @@ fn check_refused(runtime: &Runtime, expected: SpawnErrorKind) {
 fn a_cancel_token_drops_waiting_calls() {
     watched(|| {
         let cancel = CancelToken::new();
-        let builder = Runtime::builder().workers(1).max_blocking_threads(1);
+        let builder = Runtime::builder().threads(1).max_blocking_threads(1);
         let runtime = builder.cancel(cancel.clone()).build().unwrap();
         let (call, latch) = hold(&runtime);
         let waiting = never(&runtime, 10);
@@ -300,7 +300,7 @@ mod refused_threads {
     }
 
     fn start() -> Runtime {
-        let builder = Runtime::builder().workers(1).stack_size(Some(LARGE_STACK));
+        let builder = Runtime::builder().threads(1).stack_size(Some(LARGE_STACK));
         builder.build().expect("a first thread fits")
     }
 

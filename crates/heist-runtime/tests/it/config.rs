@@ -37,7 +37,7 @@ fn the_documented_defaults_of_runtimes_are_the_real_ones() {
 #[test]
 fn a_runtimes_builder_sets_every_field() {
     let builder = Runtime::builder()
-        .workers(1)
+        .threads(1)
         .seed(2)
         .steal_tries(3)
         .spin_iters(4)
@@ -54,7 +54,7 @@ fn a_runtimes_builder_sets_every_field() {
         .blocking_keep_alive(Duration::from_secs(11));
     let shown = format!("{builder:?}");
     for field in [
-        "workers: 1",
+        "threads: 1",
         "seed: 2",
         "steal_tries: 3",
         "spin_iters: 4",
@@ -78,7 +78,7 @@ fn a_runtimes_builder_sets_every_field() {
 fn each_bad_value_of_a_runtime_is_an_error_that_names_its_field() {
     type Change = fn(RuntimeBuilder) -> RuntimeBuilder;
     let cases: [(&str, Change); 6] = [
-        ("workers", |builder| builder.workers(0)),
+        ("threads", |builder| builder.threads(0)),
         ("steal_tries", |builder| builder.steal_tries(0)),
         ("injector_interval", |builder| builder.injector_interval(Some(0))),
         ("stack_size", |builder| builder.stack_size(Some(1))),
@@ -97,7 +97,7 @@ fn extreme_values_of_a_runtime_that_make_sense_work() {
     watched(|| {
         for keep_alive in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
             for threads in [1, 32_768] {
-                let builder = Runtime::builder().workers(1).max_blocking_threads(threads);
+                let builder = Runtime::builder().threads(1).max_blocking_threads(threads);
                 let runtime = builder.blocking_keep_alive(keep_alive).build().unwrap();
                 let calls = runtime.spawn_blocking_batch((0..10).map(|call| move || call));
                 let made = calls.into_iter().map(|call| runtime.block_on(call).unwrap());

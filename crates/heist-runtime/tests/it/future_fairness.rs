@@ -136,7 +136,7 @@ fn a_future_that_is_always_ready_does_not_starve_a_task() {
 fn a_future_that_wakes_itself_forever_does_not_starve_others() {
     watched(|| {
         for workers in [1, 2] {
-            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let runtime = Runtime::builder().threads(workers).build().unwrap();
             let endless = Endless::default();
             let restless: Vec<_> =
                 (0..2 * workers).map(|_| runtime.spawn(endless.future())).collect();
@@ -159,7 +159,7 @@ fn a_future_that_wakes_itself_forever_does_not_starve_others() {
 fn two_futures_that_wake_each_other_forever_do_not_starve_others() {
     watched(|| {
         for lifo_slot in [true, false] {
-            let runtime = Runtime::builder().workers(1).lifo_slot(lifo_slot).build().unwrap();
+            let runtime = Runtime::builder().threads(1).lifo_slot(lifo_slot).build().unwrap();
             let endless = Endless::default();
             let wakers: Arc<Mutex<[Option<std::task::Waker>; 2]>> = Arc::default();
             let players: Vec<_> = (0..2)
@@ -226,7 +226,7 @@ fn noted(began: Instant, longest_ns: &Arc<AtomicU64>) -> impl Future<Output = ()
 #[test]
 fn other_workers_poll_the_futures_queued_by_a_stuck_worker() {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let runtime = Runtime::builder().threads(2).build().unwrap();
         check_delay("futures spawned by the stuck worker", || {
             let longest_ns = Arc::new(AtomicU64::new(0));
             let notes = Arc::clone(&longest_ns);
@@ -248,7 +248,7 @@ fn other_workers_poll_the_futures_queued_by_a_stuck_worker() {
 #[test]
 fn other_workers_poll_the_futures_woken_by_a_stuck_worker() {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let runtime = Runtime::builder().threads(2).build().unwrap();
         // The future that was woken last is in the LIFO slot, the others are in the queue.
         for woken in [1, 5] {
             check_delay("futures woken by the stuck worker", || {
@@ -286,7 +286,7 @@ fn other_workers_poll_the_futures_woken_by_a_stuck_worker() {
 #[test]
 fn futures_from_outside_do_not_wait_for_a_stuck_worker() {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let runtime = Runtime::builder().threads(2).build().unwrap();
         check_delay("futures from outside", || {
             let entered = crate::support::Latch::default();
             let enters = entered.clone();
@@ -309,7 +309,7 @@ fn futures_from_outside_do_not_wait_for_a_stuck_worker() {
 #[test]
 fn blocking_calls_do_not_block_workers() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         check_delay("futures beside blocking calls", || {
             let calls: Vec<_> =
                 (0..20).map(|_| runtime.spawn_blocking(|| thread::sleep(STUCK))).collect();

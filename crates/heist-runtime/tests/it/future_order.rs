@@ -16,7 +16,7 @@ use std::task::{Poll, Waker};
 type Log<T> = Arc<Mutex<Vec<T>>>;
 
 fn one_worker() -> Runtime {
-    Runtime::builder().workers(1).build().unwrap()
+    Runtime::builder().threads(1).build().unwrap()
 }
 
 /// Runs a future on a runtime with one worker, until everything that it spawned has ended.
@@ -228,7 +228,7 @@ fn awaiting_a_handle_counts_only_inside_a_poll() {
 #[test]
 fn block_on_inside_a_poll_ignores_the_used_up_budget() {
     watched(|| {
-        let other = Runtime::builder().workers(1).build().unwrap();
+        let other = Runtime::builder().threads(1).build().unwrap();
         run_alone(poll_fn(move |cx| {
             while coop::poll_proceed(cx).is_ready() {}
             other.block_on(async {

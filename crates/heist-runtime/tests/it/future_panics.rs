@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn start(workers: usize) -> Runtime {
     silence_panics();
-    Runtime::builder().workers(workers).thread_name(SILENT).build().unwrap()
+    Runtime::builder().threads(workers).thread_name(SILENT).build().unwrap()
 }
 
 /// Panics when it is dropped.

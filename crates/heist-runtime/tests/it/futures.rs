@@ -20,7 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 fn start(workers: usize) -> Runtime {
-    Runtime::builder().workers(workers).build().unwrap()
+    Runtime::builder().threads(workers).build().unwrap()
 }
 
 #[track_caller]
@@ -308,7 +308,7 @@ fn a_cancel_token_reaches_a_pool_in_which_all_futures_wait() {
     watched(|| {
         let parent = CancelToken::new();
         let cancel = parent.child();
-        let runtime = Runtime::builder().workers(2).cancel(cancel).build().unwrap();
+        let runtime = Runtime::builder().threads(2).cancel(cancel).build().unwrap();
         let event = Event::default();
         let handles: Vec<_> = (0..100)
             .map(|_| {
@@ -467,7 +467,7 @@ impl Drop for Slow {
 #[test]
 fn a_future_that_is_aborted_twice_is_still_waited_for() {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let runtime = Runtime::builder().threads(2).build().unwrap();
         let gone = Arc::new(AtomicBool::new(false));
         let slow = Slow(Arc::clone(&gone));
         let handle = runtime.spawn(async move {
@@ -485,7 +485,7 @@ fn a_future_that_is_aborted_twice_is_still_waited_for() {
 #[test]
 fn a_finished_future_that_is_aborted_twice_returns_its_output() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let handle = runtime.spawn(async { 5 });
         wait_until("the future has ended", || handle.is_finished());
         handle.abort();
@@ -498,7 +498,7 @@ fn a_finished_future_that_is_aborted_twice_returns_its_output() {
 #[test]
 fn a_yielding_future_goes_behind_the_futures_it_spawned() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let polled = Arc::new(AtomicUsize::new(0));
         let spawner = runtime.spawn(async move {
             for _ in 0..100 {
@@ -530,7 +530,7 @@ thread_local! {
 #[test]
 fn a_thread_local_may_block_on_a_runtime_when_its_thread_ends() {
     watched(|| {
-        let runtime = Arc::new(Runtime::builder().workers(1).build().unwrap());
+        let runtime = Arc::new(Runtime::builder().threads(1).build().unwrap());
         let answered = Arc::new(AtomicBool::new(false));
         let at_the_end = AtTheEnd(runtime, Arc::clone(&answered));
         let thread = std::thread::spawn(move || {
@@ -558,7 +558,7 @@ impl Drop for Fragile {
 fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
     watched(|| {
         silence_panics();
-        let runtime = Runtime::builder().workers(1).thread_name(SILENT).build().unwrap();
+        let runtime = Runtime::builder().threads(1).thread_name(SILENT).build().unwrap();
         let fragile = Fragile;
         let handle = runtime.spawn(async move {
             let _fragile = fragile;
@@ -576,7 +576,7 @@ fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
 #[test]
 fn cancelling_a_token_wakes_the_futures_that_await_it() {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let runtime = Runtime::builder().threads(2).build().unwrap();
         let root = CancelToken::new();
         let waiting: Vec<_> = (0..100)
             .map(|number| {

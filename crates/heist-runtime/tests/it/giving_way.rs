@@ -32,7 +32,7 @@ where
         }
         Ok(())
     });
-    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let runtime = Runtime::builder().threads(1).build().unwrap();
     let (begun, has_begun) = channel();
     runtime.spawn(async move {
         loop {
@@ -159,7 +159,7 @@ fn submitting_to_a_lane_with_room() {
 #[test]
 fn awaiting_futures_that_were_refused() {
     watched(|| {
-        let stopped = Runtime::builder().workers(1).build().unwrap().handle();
+        let stopped = Runtime::builder().threads(1).build().unwrap().handle();
         stopped.shutdown();
         let futures = stopped.clone();
         check_gives_way(move || {
@@ -176,7 +176,7 @@ fn awaiting_futures_that_were_refused() {
 #[test]
 fn awaiting_futures_that_have_ended() {
     watched(|| {
-        let others = Runtime::builder().workers(1).build().unwrap();
+        let others = Runtime::builder().threads(1).build().unwrap();
         let ended: Vec<_> = (0..OPERATIONS).map(|_| others.spawn(async {})).collect();
         wait_until("all of them have ended", || ended.iter().all(heist::JoinHandle::is_finished));
         check_fair(OPERATIONS, async move {
@@ -201,7 +201,7 @@ fn awaiting_futures_that_have_ended() {
 #[test]
 fn asking_an_empty_group() {
     watched(|| {
-        let others = Runtime::builder().workers(1).build().unwrap().handle();
+        let others = Runtime::builder().threads(1).build().unwrap().handle();
         check_gives_way(move || {
             let mut group = others.group::<()>();
             async move { assert!(group.join_next().await.is_none()) }
@@ -234,7 +234,7 @@ mod io {
     #[test]
     fn a_timeout_ends_a_future_that_uses_up_the_budget_of_every_poll() {
         watched(|| {
-            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let runtime = Runtime::builder().threads(1).build().unwrap();
             let busy = runtime.spawn(timeout(Duration::from_millis(20), async {
                 loop {
                     heist::coop::consume_budget().await;
@@ -269,7 +269,7 @@ fn use_up_budget(cx: &mut Context<'_>) {
 fn a_granted_permit_is_not_lost_when_its_future_yields() {
     watched(|| {
         for taken in [true, false] {
-            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let runtime = Runtime::builder().threads(1).build().unwrap();
             let budget = CountBudget::new(1).unwrap();
             let held = budget.try_acquire(1).unwrap();
             let asked = budget.clone();
@@ -308,7 +308,7 @@ fn a_granted_permit_is_not_lost_when_its_future_yields() {
 #[test]
 fn a_yielding_future_keeps_its_place_in_the_queue() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let budget = CountBudget::new(1).unwrap();
         let held = budget.try_acquire(1).unwrap();
         let log = Log::default();
@@ -357,7 +357,7 @@ fn a_yielding_future_keeps_its_place_in_the_queue() {
 #[test]
 fn an_operation_that_has_to_wait_is_not_counted() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let budget = CountBudget::new(1).unwrap();
         let held = budget.try_acquire(1).unwrap();
         let future = runtime.spawn(async move {
@@ -386,7 +386,7 @@ fn an_operation_that_has_to_wait_is_not_counted() {
 #[test]
 fn a_future_without_an_operation_left_acquires_in_its_next_poll() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let budget = CountBudget::new(1).unwrap();
         let asked = budget.clone();
         let future = runtime.spawn(async move {

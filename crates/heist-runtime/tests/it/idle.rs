@@ -19,7 +19,7 @@ fn check_silent(thread_name: &str, threads_wanted: usize) {
 #[test]
 fn a_runtime_with_waiting_futures_is_silent_until_they_wake() {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).thread_name("waiting").build().unwrap();
+        let runtime = Runtime::builder().threads(2).thread_name("waiting").build().unwrap();
         let event = Event::default();
         let futures: Vec<_> = (0..1_000)
             .map(|_| {
@@ -39,7 +39,7 @@ fn a_runtime_with_waiting_futures_is_silent_until_they_wake() {
 #[test]
 fn a_runtime_is_silent_after_its_threads_for_blocking_calls_have_ended() {
     watched(|| {
-        let builder = Runtime::builder().workers(2).thread_name("left");
+        let builder = Runtime::builder().threads(2).thread_name("left");
         let runtime = builder.blocking_keep_alive(Duration::from_millis(50)).build().unwrap();
         for call in runtime.spawn_blocking_batch([(); 10].map(|()| || ())) {
             runtime.block_on(call).unwrap();

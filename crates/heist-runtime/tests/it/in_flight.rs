@@ -8,7 +8,7 @@ use std::future::pending;
 fn a_runtime_counts_futures_and_blocking_calls() {
     silence_panics();
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let runtime = Runtime::builder().threads(2).build().unwrap();
         let latch = Latch::default();
         let waits = latch.clone();
         let call = runtime.spawn_blocking(move || waits.wait());

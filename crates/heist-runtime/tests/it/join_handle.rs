@@ -31,7 +31,7 @@ impl Drop for Bomb {
 #[test]
 fn an_aborted_future_is_finished_once_it_is_dropped() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let (begun, has_begun) = channel();
         let (let_go, waits) = channel::<()>();
         let busy = runtime.spawn(async move {
@@ -57,7 +57,7 @@ fn an_aborted_future_is_finished_once_it_is_dropped() {
 #[test]
 fn is_finished_loses_no_wake_up() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         for _ in 0..1_000 {
             let mut aborted = runtime.spawn(pending::<()>());
             aborted.abort();
@@ -76,7 +76,7 @@ fn is_finished_loses_no_wake_up() {
 #[test]
 fn is_finished_on_another_thread_takes_no_wake_up() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         for _ in 0..3_000 {
             let aborted = runtime.spawn(pending::<()>());
             aborted.abort();
@@ -104,7 +104,7 @@ fn endless(runtime: &Runtime, live: &Arc<AtomicUsize>) -> JoinHandle<()> {
 #[test]
 fn an_abort_handle_ends_a_future_while_it_is_awaited() {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let runtime = Runtime::builder().threads(2).build().unwrap();
         let live = Arc::new(AtomicUsize::new(0));
         for round in 0..2_000 {
             let endless = endless(&runtime, &live);
@@ -130,7 +130,7 @@ fn an_abort_handle_ends_a_future_while_it_is_awaited() {
 #[test]
 fn a_future_aborts_another_future_that_a_third_awaits() {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let runtime = Runtime::builder().threads(2).build().unwrap();
         for _ in 0..1_000 {
             let endless = runtime.spawn(pending::<()>());
             let abort = endless.abort_handle();
@@ -146,7 +146,7 @@ fn a_future_aborts_another_future_that_a_third_awaits() {
 #[test]
 fn an_abort_handle_outlives_its_join_handle() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let live = Arc::new(AtomicUsize::new(0));
         let detached = endless(&runtime, &live);
         let abort = detached.abort_handle();
@@ -163,7 +163,7 @@ fn an_abort_handle_outlives_its_join_handle() {
 #[test]
 fn a_future_continues_when_its_handles_are_dropped() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let (sent, received) = channel();
         let future = runtime.spawn(async move {
             heist::yield_now().await;
@@ -179,7 +179,7 @@ fn a_future_continues_when_its_handles_are_dropped() {
 #[test]
 fn an_abort_handle_of_a_future_that_has_ended_does_nothing() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let future = runtime.spawn(async { 7 });
         let abort = future.abort_handle();
         wait_until("the future has completed", || abort.is_finished());
@@ -201,7 +201,7 @@ fn an_abort_handle_of_a_future_that_has_ended_does_nothing() {
 #[test]
 fn an_abort_handle_ends_a_blocking_call_that_has_not_begun() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).max_blocking_threads(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).max_blocking_threads(1).build().unwrap();
         let (let_go, waits) = channel::<()>();
         let busy = runtime.spawn_blocking(move || waits.recv().unwrap());
         let waiting = runtime.spawn_blocking(|| unreachable!("an aborted call was made"));
@@ -216,7 +216,7 @@ fn an_abort_handle_ends_a_blocking_call_that_has_not_begun() {
 fn polling_a_handle_after_it_returned_its_result_panics_with_a_message() {
     silence_panics();
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let mut handle = pin!(runtime.spawn(async { 7 }));
         assert_eq!(runtime.block_on(handle.as_mut()).unwrap(), 7);
         assert!(handle.is_finished());
@@ -234,7 +234,7 @@ fn polling_a_handle_after_it_returned_its_result_panics_with_a_message() {
 fn a_panic_in_the_drop_of_an_aborted_future_is_counted_and_reported() {
     silence_panics();
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let bomb = Bomb("in the drop of an aborted future");
         let aborted = runtime.spawn(async move {
             let _bomb = bomb;

@@ -22,7 +22,7 @@ async fn large() -> usize {
 }
 
 fn start() -> Runtime {
-    Runtime::builder().workers(1).build().unwrap()
+    Runtime::builder().threads(1).build().unwrap()
 }
 
 /// Calls `spawn` on a thread with a stack of the default size, and awaits the spawned future.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Runs `end` in a future on one of the runtime's own workers, with another future that waits.
 fn end_runtime_on_own_worker(end: impl FnOnce(Runtime) + Send + 'static) -> RuntimeHandle {
-    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let runtime = Runtime::builder().threads(2).build().unwrap();
     let handle = runtime.handle();
     let slot: Arc<Mutex<Option<Runtime>>> = Arc::default();
     let (found, placed) = (Arc::clone(&slot), Event::default());
@@ -61,9 +61,9 @@ fn a_runtime_that_is_ended_on_its_own_worker_does_not_wait_for_itself() {
 #[test]
 fn a_worker_may_block_on_another_runtime() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let sum = runtime.spawn(async {
-            let inner = Runtime::builder().workers(1).build().unwrap();
+            let inner = Runtime::builder().threads(1).build().unwrap();
             let sum =
                 inner.block_on(async { heist_runtime::spawn(async { 1 }).await.unwrap() + 1 });
             assert_eq!(inner.join().futures_ended, 1);

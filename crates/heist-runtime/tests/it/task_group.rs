@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 fn start(workers: usize) -> Runtime {
-    Runtime::builder().workers(workers).build().unwrap()
+    Runtime::builder().threads(workers).build().unwrap()
 }
 
 /// Creates a group whose members return their numbers when their events are set.
@@ -298,7 +298,7 @@ fn try_join_all_returns_values_in_spawn_order() {
 fn a_members_panic_is_its_result() {
     watched(|| {
         silence_panics();
-        let runtime = Runtime::builder().workers(2).thread_name(SILENT).build().unwrap();
+        let runtime = Runtime::builder().threads(2).thread_name(SILENT).build().unwrap();
         let mut group = runtime.handle().group();
         group.spawn(async { 1 });
         group.spawn(async { panic!("member failed") });
@@ -371,7 +371,7 @@ fn outputs_that_panic_when_a_group_drops_them_are_contained() {
     }
     watched(|| {
         silence_panics();
-        let runtime = Runtime::builder().workers(2).thread_name(SILENT).build().unwrap();
+        let runtime = Runtime::builder().threads(2).thread_name(SILENT).build().unwrap();
         let handle = runtime.handle();
         // Some of them end before the group can listen to them, others while the group is dropped.
         let drop_groups = move || {

@@ -12,7 +12,7 @@ use heist_runtime::Runtime;
 const PER_AMORTISED: u64 = 100;
 
 fn start() -> Runtime {
-    Runtime::builder().workers(2).build().unwrap()
+    Runtime::builder().threads(2).build().unwrap()
 }
 
 /// Returns how many allocations `work` makes in its second call. The first one is not measured.
@@ -141,7 +141,7 @@ fn a_member_of_a_group_is_two_allocations() {
 fn a_blocking_call_is_one_allocation() {
     const CALLS: u64 = 20_000;
     alone(|| {
-        let runtime = Runtime::builder().workers(1).max_blocking_threads(2).build().unwrap();
+        let runtime = Runtime::builder().threads(1).max_blocking_threads(2).build().unwrap();
         let calls = allocations(|| {
             for _ in 0..CALLS / 100 {
                 let handles: [_; 100] = std::array::from_fn(|n| runtime.spawn_blocking(move || n));

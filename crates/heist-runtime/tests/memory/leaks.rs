@@ -13,7 +13,7 @@ fn check_no_leak(cycle: impl Fn() + Send + 'static) {
 /// Creates a runtime and uses all its features: some futures keep running, wait, panic, or are
 /// aborted.
 fn used_runtime() -> Runtime {
-    let builder = Runtime::builder().workers(2).max_blocking_threads(2);
+    let builder = Runtime::builder().threads(2).max_blocking_threads(2);
     let runtime = builder.thread_name(SILENT).build().unwrap();
     let squares: Vec<_> = (0..10_u64).map(|n| runtime.spawn(async move { n * n })).collect();
     let mut group = runtime.handle().group();

@@ -30,7 +30,7 @@ pub(crate) fn check_fair(
 ) {
     let allowed = u64::from(OPERATIONS_PER_POLL);
     let runs = Arc::new(AtomicU64::new(0));
-    let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
+    let runtime = Runtime::builder().threads(1).build().expect("the runtime starts");
     let counting = Arc::clone(&runs);
     let other = runtime.spawn(async move {
         loop {

@@ -41,9 +41,9 @@ pub(super) fn run_source<D: Detector, S: Source, T: Tracer>(
     let mut executor = ExecutorConfig::default();
     THREAD_NAME.clone_into(&mut executor.thread_name);
     settings.configure(&mut executor);
-    let workers = settings.threads.unwrap_or_else(|| ExecutorConfig::default().workers);
+    let threads = settings.threads.unwrap_or_else(|| ExecutorConfig::default().threads);
     let context = ScanContext::new(detector, sink, settings, &executor.cancel);
-    executor.workers = workers;
+    executor.threads = threads;
     executor.on_panic = OnPanic::StopPool;
     executor.cancel = context.stop.clone();
     let progress = context.settings.progress.clone();
@@ -86,7 +86,7 @@ pub(super) fn run_source<D: Detector, S: Source, T: Tracer>(
     // Every task has run or was dropped, so no object is in flight any more.
     in_flight.count_ended(|name| caller.report_unscanned(&name, Outcome::Interrupted));
     drop(caller);
-    Ok(context.report(workers, metrics))
+    Ok(context.report(threads, metrics))
 }
 
 /// What a worker can do.

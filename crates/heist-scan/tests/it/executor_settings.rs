@@ -108,7 +108,7 @@ fn several_changes_add_up_and_do_not_change_the_scans_own_settings() {
     fn change<D: Detector>(scan: Scan<D>, token: &CancelToken) -> Scan<D> {
         scan.cancel(token.clone())
             .executor(|config| config.thread_name = "mine".to_owned())
-            .executor(|config| config.workers = 7)
+            .executor(|config| config.threads = 7)
     }
     for (names, _) in look(|scan| change(scan, &token), name) {
         assert!(names.iter().all(|name| name.starts_with("mine-")), "{names:?}");

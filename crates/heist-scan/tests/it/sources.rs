@@ -73,7 +73,7 @@ fn a_scan_on_a_worker_of_an_executor_scans_everything() {
     let (report, log) = within_a_minute(|| {
         let (sender, receiver) = channel();
         let executor = Executor::builder()
-            .workers(1)
+            .threads(1)
             .build(
                 |_worker| (),
                 move |(), _ctx| {

@@ -129,7 +129,7 @@ pub(super) fn measure(
 fn own_a_pool(scenario: &Arc<Scenario>) {
     let pool = &scenario.pool;
     let builder = Executor::builder()
-        .workers(pool.workers)
+        .threads(pool.workers)
         .steal_tries(pool.steal_tries)
         .steal_batch(pool.steal_batch)
         .injector_batch(pool.injector_batch)

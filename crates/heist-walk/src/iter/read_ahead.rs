@@ -74,7 +74,7 @@ impl std::fmt::Debug for PanicPayload {
 }
 
 impl ReadAhead {
-    /// Starts the threads. The calling thread is one of `config.workers`.
+    /// Starts the threads. The calling thread is one of `config.threads`.
     pub(super) fn new(
         engine: Engine,
         config: &ExecutorConfig,
@@ -94,7 +94,7 @@ impl ReadAhead {
         let mut ahead = Self { shared, reader, threads: Vec::new() };
         #[cfg(all(test, target_os = "linux", not(heist_portable)))]
         let faults = crate::sys::fault::FaultPlan::current();
-        for thread in 1..config.workers {
+        for thread in 1..config.threads {
             let shared = Arc::clone(&ahead.shared);
             let reader = DirectoryReader::new(Arc::clone(&engine), progress.add_worker());
             #[cfg(all(test, target_os = "linux", not(heist_portable)))]

@@ -72,7 +72,7 @@ impl<T> Walk<T> {
         let (engine, threads) = settings.into_engine();
         // The fixed order keeps many threads from being useful.
         let threads = if asked_for { threads } else { threads.min(cores().max(THREADS_IN_ORDER)) };
-        let config = config.workers(threads);
+        let config = config.threads(threads);
         let roots = engine.roots.len();
         let sorted = Sorted {
             ahead: ReadAhead::new(engine, &config, bytes_ahead, &progress)?,

@@ -247,7 +247,7 @@ impl<T> Walk<T> {
     ///
     /// The closure starts from the defaults of [`ExecutorConfig`], except that threads are named
     /// `heist-walk` and have 1 MiB of stack. The fields `seed` and `cancel` are the ones that
-    /// [`seed`](Self::seed) and [`cancel`](Self::cancel) set. The walk overwrites `workers` with
+    /// [`seed`](Self::seed) and [`cancel`](Self::cancel) set. The walk overwrites `threads` with
     /// the number of its [`threads`](Self::threads), and `on_panic` with
     /// [`OnPanic::StopPool`](heist::OnPanic::StopPool), because a panic of a visitor ends the walk.
     /// The settings for futures have no effect.

@@ -44,7 +44,7 @@ impl<T: Tracer> Walk<T> {
         let finished_visitors = Arc::new(Mutex::new(Vec::new()));
         let lanes = Arc::new(OnceLock::new());
         let extra = Arc::new(ExtraThreads::new(initial.min(threads), threads, V::READS_FILES));
-        config.workers = threads;
+        config.threads = threads;
         config.cancel = stop.clone();
         let builder = ExecutorBuilder::new(config).trace(tracer);
         let executor = {

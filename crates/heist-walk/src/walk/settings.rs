@@ -33,7 +33,7 @@ pub(crate) struct WalkSettings {
     pub(super) raise_limit: bool,
     pub(super) max_descriptors: Option<usize>,
     pub(super) max_waiting_files: usize,
-    /// The walk uses its token as its own, and sets `workers` and `on_panic` when it starts.
+    /// The walk uses its token as its own, and sets `threads` and `on_panic` when it starts.
     pub(super) executor: ExecutorConfig,
 }
 
@@ -73,10 +73,10 @@ impl WalkSettings {
     }
 
     /// Returns the executor's settings, checked, or an error. The caller still has to set
-    /// `workers`.
+    /// `threads`.
     pub(crate) fn checked_executor(&self) -> Result<ExecutorConfig, WalkStartError> {
         let config =
-            self.executor.clone().workers(self.threads.unwrap_or(1)).on_panic(OnPanic::StopPool);
+            self.executor.clone().threads(self.threads.unwrap_or(1)).on_panic(OnPanic::StopPool);
         let refused =
             |error| WalkStartError::from_executor(StartError::Config(error), self.threads);
         config.validate().map_err(refused)?;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_walk_changes_only_workers_and_on_panic_of_the_executor_settings() {
+    fn the_walk_changes_only_threads_and_on_panic_of_the_executor_settings() {
         let cancel = CancelToken::new();
         let changed = ExecutorConfig::new(7)
             .seed(1)
@@ -158,7 +158,7 @@ mod tests {
             .cancel(cancel.clone());
         let walk = Walk::new(".").threads(Some(3)).executor(|config| *config = changed.clone());
         let kept = walk.settings.checked_executor().unwrap();
-        let expected = changed.workers(3).on_panic(OnPanic::StopPool);
+        let expected = changed.threads(3).on_panic(OnPanic::StopPool);
         assert_eq!(format!("{kept:?}"), format!("{expected:?}"));
         cancel.cancel();
         assert!(kept.cancel.is_cancelled());

@@ -146,12 +146,12 @@ fn several_changes_add_up_and_the_walk_keeps_its_own_settings() {
         .cancel(token.clone())
         .executor(|config| config.thread_name = "added".into())
         .executor(|config| {
-            config.workers = 7;
+            config.threads = 7;
             config.on_panic = heist::OnPanic::Isolate;
             config.spin_iters = 0;
         });
     let report = walk.clone().run(|_| support::Log::default()).unwrap();
-    assert_eq!(report.threads, 2, "`threads` decides, not `workers`");
+    assert_eq!(report.threads, 2, "the setting of the walk decides");
     let (names, _) =
         probe(walk.clone(), || std::thread::current().name().unwrap_or_default().to_owned());
     assert!(names.iter().all(|name| name.starts_with("added-")), "{names:?}");

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 ///
 /// ```
 /// let executor = heist::Executor::builder()
-///     .workers(4)
+///     .threads(4)
 ///     .on_panic(heist::OnPanic::Isolate)
 ///     .build(|_worker| (), |task: u32, _ctx| assert_ne!(task, 13))?;
 /// # executor.join();
@@ -34,7 +34,7 @@ use std::marker::PhantomData;
 /// }
 ///
 /// let executor = Executor::<Task>::builder()
-///     .workers(2)
+///     .threads(2)
 ///     .build(|_worker| (), |task, _ctx| match task {
 ///         Task::Greet(name) => println!("hello, {name}"),
 ///     })?;
@@ -113,7 +113,7 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
     ///
     /// let licences = CountBudget::new(1)?;
     /// let shared = licences.clone();
-    /// let executor = Executor::builder().workers(2).build_with(
+    /// let executor = Executor::builder().threads(2).build_with(
     ///     |_worker| None::<CountPermit>,
     ///     move |_task: u32, ctx| {
     ///         // Acquired once for many tasks in a row ...
@@ -196,7 +196,7 @@ mod tests {
     fn the_builder_sets_every_field() {
         let token = CancelToken::new();
         let builder = ExecutorBuilder::<()>::new(ExecutorConfig::default())
-            .workers(4096)
+            .threads(4096)
             .seed(2)
             .steal_tries(3)
             .spin_iters(5)
@@ -213,7 +213,7 @@ mod tests {
             .stack_size(Some(800_000))
             .cancel(token.clone());
         let ExecutorConfig {
-            workers,
+            threads,
             seed,
             steal_tries,
             spin_iters,
@@ -230,7 +230,7 @@ mod tests {
             stack_size,
             cancel,
         } = &builder.config;
-        assert_eq!((*workers, *seed, *steal_tries, *spin_iters), (4096, 2, 3, 5));
+        assert_eq!((*threads, *seed, *steal_tries, *spin_iters), (4096, 2, 3, 5));
         assert_eq!((*pin_threads, *stealing), (true, false));
         assert_eq!((*steal_batch, *injector_batch), (6, 7));
         assert_eq!((*lifo_slot, *lifo_stealing), (false, false));

@@ -26,15 +26,15 @@ pub enum OnPanic {
 /// use heist::{ExecutorConfig, OnPanic};
 ///
 /// let config = ExecutorConfig::new(2).on_panic(OnPanic::Isolate);
-/// assert_eq!(config.workers, 2);
+/// assert_eq!(config.threads, 2);
 /// ```
 #[derive(Clone, Debug)]
 #[must_use]
 #[non_exhaustive]
 pub struct ExecutorConfig {
-    /// The number of workers, each with a thread. Default: the number of CPUs that this process may
-    /// really use, according to its affinity mask and cgroup quota.
-    pub workers: usize,
+    /// The number of threads, each of which is a worker. Default: the number of CPUs that this
+    /// process may really use, according to its affinity mask and cgroup quota.
+    pub threads: usize,
     /// The seed of the workers' random numbers, which choose the victims of stealing. Default
     /// 0x853c49e6748fea9b.
     pub seed: u64,
@@ -80,7 +80,7 @@ pub struct ExecutorConfig {
 }
 
 /// Beyond this, a typing mistake is likelier than a machine with that many cores.
-const WORKERS_MAX: usize = 4096;
+const THREADS_MAX: usize = 4096;
 
 /// A smaller stack overflows in the engine's own frames, or while printing a panic.
 const STACK_SIZE_MIN: usize = 64 * 1024;
@@ -95,11 +95,11 @@ impl Default for ExecutorConfig {
 }
 
 impl ExecutorConfig {
-    /// Creates the settings of an executor with this number of workers and all other defaults. In
+    /// Creates the settings of an executor with this number of threads and all other defaults. In
     /// contrast to [`Self::default`], it does not ask the system for the number of CPUs.
-    pub fn new(workers: usize) -> Self {
+    pub fn new(threads: usize) -> Self {
         Self {
-            workers,
+            threads,
             seed: 0x853c_49e6_748f_ea9b,
             steal_tries: 4,
             spin_iters: 200,
@@ -136,13 +136,13 @@ impl ExecutorConfig {
     /// Names the first field with an unusable value, and the reason.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let problem = |field, problem: &str| Err(ConfigError::new(field, problem));
-        if self.workers == 0 {
-            return problem("workers", "must be at least 1");
+        if self.threads == 0 {
+            return problem("threads", "must be at least 1");
         }
-        if self.workers > WORKERS_MAX {
+        if self.threads > THREADS_MAX {
             return Err(ConfigError::new(
-                "workers",
-                format!("must be at most {WORKERS_MAX}, but is {}", self.workers),
+                "threads",
+                format!("must be at most {THREADS_MAX}, but is {}", self.threads),
             ));
         }
         if self.stealing && self.steal_tries == 0 {
@@ -191,8 +191,8 @@ mod tests {
     #[test]
     fn each_unusable_value_is_an_error_that_names_its_field() {
         let cases: [(&str, Change); 10] = [
-            ("workers", |config| config.workers = 0),
-            ("workers", |config| config.workers = 4097),
+            ("threads", |config| config.threads = 0),
+            ("threads", |config| config.threads = 4097),
             ("steal_tries", |config| config.steal_tries = 0),
             ("steal_tries", |config| config.steal_tries = 65),
             ("steal_batch", |config| config.steal_batch = 0),
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn the_defaults_and_the_limits_are_usable() {
         ExecutorConfig::default().validate().unwrap();
-        ExecutorConfig { workers: 4096, ..Default::default() }.validate().unwrap();
+        ExecutorConfig { threads: 4096, ..Default::default() }.validate().unwrap();
         ExecutorConfig { stealing: false, steal_tries: 0, ..Default::default() }
             .validate()
             .unwrap();

@@ -111,7 +111,7 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
     /// Returns this worker's own metrics, without the running task. (Wake-ups that were sent are
     /// counted for the whole pool.)
     pub fn metrics(&self) -> MetricsSnapshot {
-        let mut snapshot = MetricsSnapshot { workers: 1, ..MetricsSnapshot::default() };
+        let mut snapshot = MetricsSnapshot { threads: 1, ..MetricsSnapshot::default() };
         self.worker.metrics().add_to(&mut snapshot);
         snapshot
     }

@@ -87,7 +87,7 @@ where
 
     let plan = ThreadPlan::new(shared.pool(), config);
     let scratch: Vec<S> = thread::scope(|scope| {
-        let mut threads = Vec::with_capacity(config.workers);
+        let mut threads = Vec::with_capacity(config.threads);
         for worker in workers {
             let (id, plan) = (worker.id, &plan);
             let thread = plan.builder(id).spawn_scoped(scope, move || {

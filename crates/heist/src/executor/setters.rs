@@ -16,7 +16,7 @@ macro_rules! __executor_setters {
     // The settings of a pool that runs futures only. A panic of a future never stops the pool.
     (futures) => {
         $crate::__executor_setters! {
-            workers: usize,
+            threads: usize,
             seed: u64,
             steal_tries: u32,
             spin_iters: u32,

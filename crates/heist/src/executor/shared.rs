@@ -109,17 +109,17 @@ impl<T> PoolShared<T> {
         config: &ExecutorConfig,
         attached: Option<Box<dyn Attached>>,
     ) -> (Arc<Self>, Vec<Worker<T>>) {
-        let (idle, parkers) = Idle::new(config.workers);
-        let (termination, ledgers) = Termination::new(config.workers);
-        let locals: Vec<_> = (0..config.workers).map(|_| LocalQueue::new()).collect();
+        let (idle, parkers) = Idle::new(config.threads);
+        let (termination, ledgers) = Termination::new(config.threads);
+        let locals: Vec<_> = (0..config.threads).map(|_| LocalQueue::new()).collect();
         let lifo = match (config.lifo_slot, config.lifo_stealing && config.stealing) {
             (false, _) => Lifo::Off,
             (true, false) => Lifo::Private,
             // With a single worker, there is no thief.
-            (true, true) if config.workers == 1 => Lifo::Private,
+            (true, true) if config.threads == 1 => Lifo::Private,
             (true, true) => Lifo::Stealable,
         };
-        let (futures, seats) = FutureQueues::new(config.workers, lifo);
+        let (futures, seats) = FutureQueues::new(config.threads, lifo);
         let shared = Arc::new(Self {
             pool: PoolId::next(),
             injector: Injector::new(),
@@ -129,10 +129,10 @@ impl<T> PoolShared<T> {
             intake: Arc::new(Intake::new()),
             idle,
             termination,
-            metrics: PoolMetrics::new(config.workers),
+            metrics: PoolMetrics::new(config.threads),
             clock: Clock::start(),
             // With a single worker, there is no victim, and no other worker to wake.
-            steal_rounds: if config.stealing && config.workers > 1 {
+            steal_rounds: if config.stealing && config.threads > 1 {
                 config.steal_tries
             } else {
                 0

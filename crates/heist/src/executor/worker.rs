@@ -75,7 +75,7 @@ impl<T> Worker<T> {
         config: &ExecutorConfig,
     ) -> Self {
         let WorkerParts { local, seat, parker, ledger } = parts;
-        let adaptive = config.workers > 1;
+        let adaptive = config.threads > 1;
         Self {
             id,
             shared,

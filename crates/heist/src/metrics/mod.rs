@@ -162,7 +162,7 @@ impl PoolMetrics {
         wakes_sent: u64,
     ) -> MetricsSnapshot {
         let mut snapshot = MetricsSnapshot {
-            workers: self.workers.len(),
+            threads: self.workers.len(),
             injector_depth: injector_depth as u64,
             tasks_waiting: tasks_waiting as u64,
             wakes_sent,

@@ -7,8 +7,8 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct MetricsSnapshot {
-    /// The number of workers.
-    pub workers: usize,
+    /// The number of threads that are workers, without those for blocking calls.
+    pub threads: usize,
     /// Tasks run that a worker found in its own queue.
     pub tasks_local: u64,
     /// Tasks run that came directly from the injector. (The rest of a batch from the injector goes
@@ -94,9 +94,9 @@ impl fmt::Display for MetricsSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "tasks: {} run on {} workers ({} local, {} injected, {} stolen), {} dropped, {} panicked",
+            "tasks: {} run on {} threads ({} local, {} injected, {} stolen), {} dropped, {} panicked",
             self.tasks_run(),
-            self.workers,
+            self.threads,
             self.tasks_local,
             self.tasks_injector,
             self.tasks_stolen,

@@ -31,7 +31,7 @@ const HAND_OVER_BYTES: usize = 64 * 1024;
 ///
 /// let trace = ChromeTrace::new(Vec::new());
 /// let executor = Executor::builder()
-///     .workers(2)
+///     .threads(2)
 ///     .trace(trace.clone())
 ///     .build(|_worker| (), |_task: u32, _ctx| {})?;
 /// executor.spawn_batch(0..100)?;

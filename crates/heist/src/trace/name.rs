@@ -16,7 +16,7 @@ crate::sync::per_thread! {
 /// use heist::{Executor, trace};
 ///
 /// let chrome = trace::ChromeTrace::new(Vec::new());
-/// let executor = Executor::builder().workers(1).trace(chrome.clone()).build(
+/// let executor = Executor::builder().threads(1).trace(chrome.clone()).build(
 ///     |_worker| (),
 ///     |text: String, _ctx| {
 ///         trace::name_slice("count words");

@@ -27,7 +27,7 @@ fn a_waiting_task_gets_the_permit_that_a_worker_gives_back_before_it_parks() {
         let granted = Arc::new(AtomicUsize::new(0));
         let executor = {
             let (budget, granted) = (budget.clone(), Arc::clone(&granted));
-            Executor::builder().workers(2).build_with(
+            Executor::builder().threads(2).build_with(
                 |_worker| None::<CountPermit>,
                 move |task, ctx| match task {
                     Task::TakeAndKeep => *ctx.scratch = budget.try_acquire(1).ok(),
@@ -56,7 +56,7 @@ fn a_worker_gives_its_permit_back_before_it_parks_without_another_event() {
     let (shared, taken) = (budget.clone(), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&taken);
     let executor = Executor::builder()
-        .workers(1)
+        .threads(1)
         .build_with(
             |_worker| None::<CountPermit>,
             move |(), ctx| {
@@ -75,7 +75,7 @@ fn a_worker_gives_its_permit_back_before_it_parks_without_another_event() {
 fn a_panic_in_the_hook_counts_like_any_other() {
     let panicking = |on_panic| {
         let executor = Executor::builder()
-            .workers(1)
+            .threads(1)
             .on_panic(on_panic)
             .build_with(
                 |_worker| false,

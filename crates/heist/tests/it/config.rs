@@ -11,9 +11,9 @@ use std::time::Duration;
 type Change = fn(&mut ExecutorConfig);
 
 const BAD_VALUES: [(&str, Change); 8] = [
-    ("workers", |config| config.workers = 0),
-    ("workers", |config| config.workers = 4_097),
-    ("workers", |config| config.workers = usize::MAX),
+    ("threads", |config| config.threads = 0),
+    ("threads", |config| config.threads = 4_097),
+    ("threads", |config| config.threads = usize::MAX),
     ("steal_tries", |config| config.steal_tries = 0),
     ("steal_batch", |config| config.steal_batch = 0),
     ("injector_batch", |config| config.injector_batch = 0),
@@ -204,11 +204,11 @@ fn the_documented_defaults_are_the_real_ones() {
     let documented = documented_knobs();
     let config = ExecutorConfig::default();
     let on_or_off = |on| if on { "on" } else { "off" }.to_owned();
-    assert_eq!(config.workers, heist::affinity::usable_parallelism());
+    assert_eq!(config.threads, heist::affinity::usable_parallelism());
     assert_eq!((config.stack_size, config.cancel.is_cancelled()), (None, false));
     assert_eq!(config.injector_interval, None);
     let expected = [
-        ("workers", "the CPUs this process may use".to_owned()),
+        ("threads", "the CPUs this process may use".to_owned()),
         ("seed", format!("{:#x}", config.seed)),
         ("steal_tries", config.steal_tries.to_string()),
         ("spin_iters", config.spin_iters.to_string()),

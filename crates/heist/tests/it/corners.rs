@@ -185,7 +185,7 @@ fn a_hook_that_panics_stops_the_pool_and_frees_the_tasks() {
             let ran = Arc::new(AtomicU32::new(0));
             let counter = Arc::clone(&ran);
             let executor = Executor::builder()
-                .workers(2)
+                .threads(2)
                 .on_panic(OnPanic::Isolate)
                 .trace(PanicsOnce::new(hook))
                 .build(
@@ -228,7 +228,7 @@ fn a_trace_writer_that_panics_fails_only_the_trace() {
     watched(|| {
         let trace = ChromeTrace::new(Panics);
         let executor = Executor::builder()
-            .workers(2)
+            .threads(2)
             .trace(trace.clone())
             .build(|_worker| (), |_task: u32, _ctx| {})
             .unwrap();

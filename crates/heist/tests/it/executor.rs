@@ -45,7 +45,7 @@ fn every_way_to_spawn_runs_each_task_once() {
     watched(|| {
         for (way, spawn_children) in WAYS_TO_SPAWN {
             for pool in [workers(1), workers(3), workers(3).stealing(false)] {
-                println!("{way}, {} workers, stealing: {}", pool.workers, pool.stealing);
+                println!("{way}, {} threads, stealing: {}", pool.threads, pool.stealing);
                 let runs = Runs::of(TREE_NODES);
                 let (counter, last) = (Arc::clone(&runs), Arc::new(AtomicU64::new(0)));
                 let ended = Arc::clone(&last);

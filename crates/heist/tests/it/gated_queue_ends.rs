@@ -403,7 +403,7 @@ fn a_push_from_the_hook_of_a_quiet_worker_counts_as_from_outside() {
         for _ in 0..200 {
             let hooks = PushWhenParking::default();
             let executor = Executor::builder()
-                .workers(2)
+                .threads(2)
                 .trace(hooks.clone())
                 .build(
                     |_worker| (),

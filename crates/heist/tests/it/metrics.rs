@@ -108,7 +108,7 @@ fn a_task_reads_its_own_workers_counters() {
             |_| 0,
             |_task: u64, ctx: &mut WorkerCtx<'_, u64, u64>| {
                 let metrics = ctx.metrics();
-                assert_eq!(metrics.workers, 1);
+                assert_eq!(metrics.threads, 1);
                 assert_eq!(metrics.tasks_run(), *ctx.scratch, "the running task is not counted");
                 *ctx.scratch += 1;
             },
@@ -122,7 +122,7 @@ fn a_task_reads_its_own_workers_counters() {
             executor
                 .spawn(job(|ctx| {
                     let (mine, all) = (ctx.metrics(), ctx.handle().metrics());
-                    assert_eq!((mine.workers, all.workers), (1, 3));
+                    assert_eq!((mine.threads, all.threads), (1, 3));
                     assert!(mine.tasks_run() <= all.tasks_run());
                 }))
                 .unwrap();
@@ -186,7 +186,7 @@ fn a_snapshot_is_printed_in_a_few_lines() {
         let shown = executor.join().to_string();
         assert!(
             shown.starts_with(
-                "tasks: 2 run on 1 workers (1 local, 1 injected, 0 stolen), 0 dropped"
+                "tasks: 2 run on 1 threads (1 local, 1 injected, 0 stolen), 0 dropped"
             ),
             "{shown}"
         );

@@ -296,7 +296,7 @@ impl Program {
         assert_eq!(metrics.tasks_run(), read(&ledger.run));
         assert_eq!(metrics.tasks_dropped, accepted - read(&ledger.run));
         assert_eq!(metrics.panics, panicked);
-        assert_eq!(metrics.workers, self.config.workers);
+        assert_eq!(metrics.threads, self.config.threads);
         assert!(metrics.tasks_stolen <= metrics.tasks_moved, "{metrics}");
         assert_eq!(rethrown, aborted && self.end != End::Drop, "join rethrows a fatal panic");
         if !self.may_drop() && !aborted {
@@ -426,7 +426,7 @@ proptest! {
     #[test]
     fn one_worker_repeats_itself(config in config(), roots in vec(tree(0), 0..20)) {
         watched(move || {
-            let config = config.workers(1);
+            let config = config.threads(1);
             let first = run_order(config.clone(), &roots);
             assert_eq!(first.len(), tasks_of(&roots));
             assert_eq!(first, run_order(config.clone(), &roots));
@@ -443,7 +443,7 @@ proptest! {
         watched(move || {
             roots.iter_mut().for_each(all_local);
             // So that all roots come in one batch.
-            let config = config.workers(1).injector_batch(64).stealing(true);
+            let config = config.threads(1).injector_batch(64).stealing(true);
             let order = run_order(config, &roots);
             let values: Vec<u32> = order.into_iter().map(|(value, _random)| value).collect();
             assert_eq!(values, stack_order(&roots));
@@ -454,7 +454,7 @@ proptest! {
     #[test]
     fn a_yielded_task_runs_after_the_queued_ones(config in config(), roots in vec(tree(0), 1..20)) {
         watched(move || {
-            let config = config.workers(1);
+            let config = config.threads(1);
             let tasks = tasks_of(&roots);
             // A task consists of a tree, its number, and the numbers of the tasks that must run
             // before it.

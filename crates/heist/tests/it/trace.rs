@@ -44,7 +44,7 @@ fn a_run_becomes_rows_slices_and_marks() {
         // The root's children need a worker each, so some are stolen. All workers sleep before
         // that, so some are woken.
         let executor = Executor::builder()
-            .workers(WORKERS)
+            .threads(WORKERS)
             .trace(trace.clone())
             .build(
                 |_| (),
@@ -103,7 +103,7 @@ fn a_run_becomes_rows_slices_and_marks() {
 fn slices_of_a_row_do_not_overlap() {
     watched(|| {
         let trace = ChromeTrace::new(Vec::new());
-        let output = Executor::builder().workers(2).trace(trace.clone()).run(
+        let output = Executor::builder().threads(2).trace(trace.clone()).run(
             0..2_000,
             |_| (),
             |task: u32, ctx| {
@@ -135,7 +135,7 @@ fn slices_of_a_row_do_not_overlap() {
 fn a_task_and_a_poll_can_be_named() {
     watched(|| {
         let trace = ChromeTrace::new(Vec::new());
-        let executor = Executor::builder().workers(1).trace(trace.clone());
+        let executor = Executor::builder().threads(1).trace(trace.clone());
         let executor = executor.build(
             // Set between two tasks, so it belongs to neither.
             |_| heist::trace::name_slice("between tasks"),
@@ -183,7 +183,7 @@ fn a_trace_without_events_is_an_empty_array() {
 fn a_trace_can_be_finished_once() {
     watched(|| {
         let trace = ChromeTrace::new(Vec::new());
-        let executor = Executor::builder().workers(2).trace(trace.clone());
+        let executor = Executor::builder().threads(2).trace(trace.clone());
         let executor = executor.build(|_| (), |_task: u32, _ctx| {}).unwrap();
         executor.spawn(1).unwrap();
         // Finished too early: later events are dropped, and the pool is not affected.
@@ -219,7 +219,7 @@ fn finish_reports_a_writer_that_fails_and_nothing_else_is_disturbed() {
     watched(|| {
         for bytes_left in [0, 1, 100, 70_000] {
             let trace = ChromeTrace::new(Full { bytes_left });
-            let executor = Executor::builder().workers(3).trace(trace.clone());
+            let executor = Executor::builder().threads(3).trace(trace.clone());
             let executor = executor.build(|_| (), |_task: u32, _ctx| {}).unwrap();
             executor.spawn_batch(0..5_000).unwrap();
             check_all_run(&executor.join(), 5_000);

@@ -71,7 +71,7 @@ fn every_size_with_every_setting_gives_the_serial_result() {
                 executor.spawn_batch(roots.to_vec()).unwrap();
                 let metrics = executor.join();
                 assert_eq!(total.load(Ordering::Relaxed), expected.0);
-                assert_eq!(metrics.workers, size);
+                assert_eq!(metrics.threads, size);
                 check_all_run(&metrics, expected.1);
             }
         }
@@ -108,7 +108,7 @@ enum Call {
 }
 
 fn start_meetings(config: ExecutorConfig) -> (Executor<Call>, Arc<Meeting>) {
-    let meeting = Meeting::of(config.workers);
+    let meeting = Meeting::of(config.threads);
     let place = Arc::clone(&meeting);
     let runner = move |call, ctx: &mut WorkerCtx<'_, Call, ()>| {
         if let Call::Gather(others) = call {

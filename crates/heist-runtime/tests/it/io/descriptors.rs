@@ -67,14 +67,14 @@ fn a_runtime_without_descriptors_is_an_error_and_can_be_built_later() {
         let mut files = use_up_descriptors();
         // Also with some of the descriptors that it needs, but not all.
         for _ in 0..2 {
-            let error = Runtime::builder().workers(1).build().unwrap_err();
+            let error = Runtime::builder().threads(1).build().unwrap_err();
             assert!(matches!(error, StartError::Reactor(_)), "{error:?}");
             assert!(is_about_descriptors(error.source().unwrap()));
             assert!(error.to_string().contains("`ulimit -n`"), "{error}");
             files.pop();
         }
         drop(files);
-        check_timers(&Runtime::builder().workers(1).build().unwrap());
+        check_timers(&Runtime::builder().threads(1).build().unwrap());
     });
 }
 
@@ -88,10 +88,10 @@ fn timers_of_an_existing_runtime_work_without_free_descriptors() {
         return;
     }
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let runtime = Runtime::builder().threads(1).build().unwrap();
         let _files = use_up_descriptors();
         check_timers(&runtime);
-        check_timers(&Runtime::builder().workers(1).build().unwrap());
+        check_timers(&Runtime::builder().threads(1).build().unwrap());
     });
 }
 
@@ -119,7 +119,7 @@ fn a_timer_without_a_runtime_fails_without_harming_others() {
         let future = executor.handle().spawn_future(sleep(MOMENT)).unwrap();
         heist_runtime::block_on(future).unwrap();
         heist_runtime::block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-        check_timers(&Runtime::builder().workers(1).build().unwrap());
+        check_timers(&Runtime::builder().threads(1).build().unwrap());
     });
 }
 
@@ -146,7 +146,7 @@ fn a_reactor_whose_thread_has_ended_is_an_error() {
         assert!(catch_unwind(timer).is_err(), "the reactor has no descriptor");
         assert!(has_panicked.iter().any(|name| name == "async-io"), "its thread has ended");
         drop((files, std::panic::take_hook()));
-        let error = Runtime::builder().workers(1).build().unwrap_err();
+        let error = Runtime::builder().threads(1).build().unwrap_err();
         assert!(error.to_string().contains("its thread has ended"), "{error}");
     });
 }

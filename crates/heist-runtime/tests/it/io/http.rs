@@ -175,7 +175,7 @@ fn allow_open_files() {
 fn a_thousand_connections_at_the_same_time() {
     watched(|| {
         allow_open_files();
-        let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
+        let runtime = Runtime::builder().threads(2).build().expect("the runtime starts");
         let handle = runtime.handle();
         let connections = Arc::new(Connections::default());
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port is free");
@@ -231,7 +231,7 @@ fn a_thousand_connections_at_the_same_time() {
 #[test]
 fn an_unsupported_method_is_refused_and_the_connection_stays_open() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
+        let runtime = Runtime::builder().threads(1).build().expect("the runtime starts");
         let handle = runtime.handle();
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");

@@ -14,7 +14,7 @@ const A_WHILE: Duration = Duration::from_millis(20);
 
 fn on_a_runtime<F: Future<Output = io::Result<()>> + Send + 'static>(body: F) {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
+        let runtime = Runtime::builder().threads(2).build().expect("the runtime starts");
         let ended = runtime.spawn(body);
         runtime.block_on(ended).expect("no panic").expect("no error");
         runtime.join();

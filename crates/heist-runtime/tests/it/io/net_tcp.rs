@@ -17,7 +17,7 @@ const A_WHILE: Duration = Duration::from_millis(20);
 
 fn on_a_runtime<F: Future<Output = io::Result<()>> + Send + 'static>(body: F) {
     watched(|| {
-        let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
+        let runtime = Runtime::builder().threads(2).build().expect("the runtime starts");
         // On a worker, where most code runs.
         let ended = runtime.spawn(body);
         runtime.block_on(ended).expect("no panic").expect("no error");
@@ -115,7 +115,7 @@ fn a_name_works_like_an_address() {
 #[test]
 fn names_are_looked_up_on_the_threads_for_blocking_calls() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
+        let runtime = Runtime::builder().threads(1).build().expect("the runtime starts");
         let looking_up = runtime.spawn(heist_runtime::net::resolve("localhost:80"));
         let addresses = runtime.block_on(looking_up).expect("no panic").expect("the name is known");
         assert!(!addresses.is_empty());

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn runtime(workers: usize) -> Runtime {
-    Runtime::builder().workers(workers).build().expect("the runtime starts")
+    Runtime::builder().threads(workers).build().expect("the runtime starts")
 }
 
 /// A waker that records the order in which the wakers of a test are woken.
@@ -279,7 +279,7 @@ fn timers_work_without_a_runtime() {
 #[test]
 fn a_timeout_fires_beside_a_future_that_uses_up_the_budget() {
     watched(|| {
-        let runtime = heist_runtime::Runtime::builder().workers(1).build().unwrap();
+        let runtime = heist_runtime::Runtime::builder().threads(1).build().unwrap();
         let raced = runtime.spawn(async {
             let mut limited = std::pin::pin!(heist_runtime::time::timeout(
                 Duration::from_millis(5),

@@ -25,7 +25,7 @@ const WORKER: &str = "compat";
 const TOKIO_THREAD: &str = "async-compat/tokio-1";
 
 fn runtime() -> Runtime {
-    Runtime::builder().workers(2).thread_name(WORKER).build().expect("the runtime starts")
+    Runtime::builder().threads(2).thread_name(WORKER).build().expect("the runtime starts")
 }
 
 /// Runs a future that needs tokio on one of heist's workers.
@@ -50,7 +50,7 @@ fn is_worker() -> bool {
 fn without_the_adapter_tokio_reports_the_missing_runtime() {
     watched(|| {
         silence_panics();
-        let runtime = Runtime::builder().workers(1).thread_name(SILENT).build().unwrap();
+        let runtime = Runtime::builder().threads(1).thread_name(SILENT).build().unwrap();
         let refused = runtime.spawn(async { tokio::time::sleep(Duration::ZERO).await });
         match runtime.block_on(refused) {
             Err(JoinError::Panicked(_)) => {}

@@ -489,7 +489,7 @@ mod tests {
     #[test]
     fn a_burst_does_not_hold_its_memory_forever() {
         let executor = Executor::builder()
-            .workers(1)
+            .threads(1)
             .build(|_worker| (), |turn: QueueTurn<u32>, _ctx| drop(turn.begin()))
             .unwrap();
         let queue = GatedQueue::unbounded(&executor.handle(), |turn| turn);

@@ -73,7 +73,7 @@ impl Listening {
         use smol_hyper::rt::FuturesIo;
 
         let runtime =
-            heist_runtime::Runtime::builder().workers(workers).build().map_err(io::Error::other)?;
+            heist_runtime::Runtime::builder().threads(workers).build().map_err(io::Error::other)?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let address = listener.local_addr()?;
         let accepting = async move {
