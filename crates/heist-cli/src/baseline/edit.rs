@@ -1,6 +1,6 @@
 //! `heist baseline add`, `remove` and `list`: single entries of a baseline.
 
-use super::load_or_create;
+use super::{load_or_create, save};
 use crate::error::CliError;
 use crate::escape;
 use crate::exit::Exit;
@@ -29,7 +29,7 @@ pub(super) fn add(
     // Without a date the secret is accepted for good, also if a date has passed.
     entry.until = until;
     let done = if baseline.len() > before { "added" } else { "changed" };
-    baseline.save(file)?;
+    save(&baseline, file)?;
     let until = until.map(|until| format!(", accepted until {until}")).unwrap_or_default();
     let shown = escape::for_terminal(file.as_os_str());
     print(format!("{shown}: {fingerprint} {done}{until}\n").as_bytes())?;
@@ -45,7 +45,7 @@ pub(super) fn remove(file: &Path, fingerprint: Fingerprint) -> Result<Exit, CliE
     if baseline.remove(fingerprint).is_none() {
         return Err(CliError::NotInBaseline { path: file.to_owned(), fingerprint });
     }
-    baseline.save(file)?;
+    save(&baseline, file)?;
     let shown = escape::for_terminal(file.as_os_str());
     print(format!("{shown}: {fingerprint} removed\n").as_bytes())?;
     Ok(Exit::Success)

@@ -32,9 +32,12 @@ struct DuPlan {
 ///
 /// # Errors
 /// The options or their values cannot be used, or the walk cannot be started.
-pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Result<Exit, CliError> {
+pub(crate) fn run(
+    arguments: &DuArguments,
+    interrupt: &Interrupt,
+    messages: &Arc<Messages>,
+) -> Result<Exit, CliError> {
     let plan = plan(arguments)?;
-    let interrupt = Interrupt::listen(messages);
     let walk = plan.walk.cancel(interrupt.token());
     let started = Instant::now();
     let shows_progress = !arguments.run.quiet && !arguments.run.no_progress;
@@ -60,7 +63,7 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Result<E
         messages.write_lines(&stats);
     }
     let exit = match written {
-        Ok(()) => exit_of(&usage, arguments, &interrupt, messages),
+        Ok(()) => exit_of(&usage, arguments, interrupt, messages),
         // The reader has closed the pipe because it has read enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
         Err(error) => {

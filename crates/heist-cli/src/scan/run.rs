@@ -43,12 +43,14 @@ struct ScanPlan {
 ///
 /// # Errors
 /// The options or their values cannot be used, or the scan cannot be started.
-pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result<Exit, CliError> {
+pub(crate) fn run(
+    arguments: &ScanArguments,
+    interrupt: &Interrupt,
+    messages: &Arc<Messages>,
+) -> Result<Exit, CliError> {
     if let Some(place) = &arguments.explain {
         return explain::run(arguments, place, messages);
     }
-    // Before the rules are loaded, which takes longer than a small scan.
-    let interrupt = Interrupt::listen(messages);
     let ScanPlan { mut settings, presentation, detection, suppression, output, trace } =
         plan(arguments, messages)?;
     let streams = presentation.format == ScanFormat::Jsonl && !presentation.sorted;
@@ -71,7 +73,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
     let collector = Arc::new(Collector::new(options, suppression, stream, interrupt.token()));
     let flusher = streams.then(|| Flusher::start(&collector));
     let sink: Arc<dyn Sink> = Arc::clone(&collector) as Arc<dyn Sink>;
-    let scanned = engine::scan(&settings, detector, &sink, &interrupt, trace, messages)?;
+    let scanned = engine::scan(&settings, detector, &sink, interrupt, trace, messages)?;
     drop(flusher);
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
@@ -87,7 +89,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         ));
     }
     let incomplete = presentation.exit_code_incomplete;
-    let exit = exit_of(&summary, collected.reported, &presentation, &interrupt);
+    let exit = exit_of(&summary, collected.reported, &presentation, interrupt);
     let exit = if scanned.trace_failed { without_output(exit, incomplete) } else { exit };
     let written = match (collected.streamed.take(), output) {
         (Some(streamed), _) => streamed.and_then(|mut output| {
