@@ -74,7 +74,7 @@ pub(super) fn run(report: &Path, file: &Path, messages: &Messages) -> Result<Exi
             added += 1;
         }
     }
-    save(&baseline, file)?;
+    save(&baseline, file, messages)?;
     let shown = escape::for_terminal(file.as_os_str());
     let text = format!(
         "{shown}: {} added, {} not imported, {} in total\n",

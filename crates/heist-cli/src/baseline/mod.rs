@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, say_leftovers};
 use crate::scan::arguments::{
     DetectionArguments, RunArguments, SelectionArguments, parse_confidence,
 };
@@ -186,10 +186,10 @@ pub(crate) fn run(
     match &arguments.command {
         None => record::run(arguments, interrupt, messages),
         Some(BaselineCommand::Add { fingerprint, reason, until, file }) => {
-            edit::add(&file.path(&[])?, *fingerprint, reason.as_deref(), *until)
+            edit::add(&file.path(&[])?, *fingerprint, reason.as_deref(), *until, messages)
         }
         Some(BaselineCommand::Remove { fingerprint, file }) => {
-            edit::remove(&file.path(&[])?, *fingerprint)
+            edit::remove(&file.path(&[])?, *fingerprint, messages)
         }
         Some(BaselineCommand::List { file }) => edit::list(&file.path(&[])?),
         Some(BaselineCommand::Import { report, file }) => {
@@ -215,12 +215,22 @@ fn load_or_create(path: &Path) -> Result<Baseline, CliError> {
 ///
 /// # Errors
 /// The file cannot be written, or a link in the project is in the way.
-fn save(baseline: &Baseline, path: &Path) -> Result<(), CliError> {
-    let roots = [found_baseline::project(&[])];
+fn save(baseline: &Baseline, path: &Path, messages: &Messages) -> Result<(), CliError> {
+    let output = create(path, &[found_baseline::project(&[])])?;
+    let leftovers: Vec<_> = output.leftovers().collect();
+    say_leftovers(&leftovers, messages);
+    write(baseline, output, path)
+}
+
+/// Creates the file of a baseline. `roots` are untrusted.
+///
+/// # Errors
+/// The path cannot be used.
+fn create(path: &Path, roots: &[PathBuf]) -> Result<AtomicFile, CliError> {
+    let looks_ours = |start: &[u8]| start.starts_with(b"# Known secrets.");
     // Loading refuses a file that is not a baseline, with a better reason.
-    let (option, looks_ours) = ("--output", |_: &[u8]| true);
-    let output = OutputFile { option, what: WHAT, path, roots: &roots, looks_ours };
-    write(baseline, output.create(false)?, path)
+    let (option, what, replaces_any) = ("--output", WHAT, true);
+    OutputFile { option, what, path, roots, looks_ours, replaces_any }.create(false)
 }
 
 /// Writes a baseline to the file that was created for `path`.

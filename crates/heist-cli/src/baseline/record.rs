@@ -4,13 +4,13 @@
 //! the entry (see [`Coverage`]).
 
 use super::coverage::Coverage;
-use super::{BaselineArguments, WHAT, load_or_create};
+use super::{BaselineArguments, create, load_or_create};
 use crate::error::CliError;
 use crate::escape;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
-use crate::output_file::OutputFile;
+use crate::output_file::say_leftovers;
 use crate::path_masker::PathMasker;
 use crate::scan::overwrite::refuse_own_file;
 use crate::scan::settings::{self, Settings};
@@ -158,15 +158,19 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan
     let file = arguments.file.path(&arguments.paths)?;
     let rules::Detection { detector, overruled, .. } = rules::detector(&settings, messages)?;
     let (path, roots) = (file.as_path(), settings.paths.as_slice());
-    // Loading refuses a file that is not a baseline, with a better reason.
-    let (option, looks_ours) = ("--output", |_: &[u8]| true);
-    let output = OutputFile { option, what: WHAT, path, roots, looks_ours }.create(false)?;
+    let output = create(path, roots)?;
     let trace = settings.trace.as_deref();
     refuse_own_file("--trace", trace, &[("the baseline", path)])?;
     let trace = trace.map(|path| TraceFile::create(path, roots)).transpose()?;
     let baseline = load_or_create(&file)?;
     let mut suppression = Suppression::read(&settings, messages);
     suppression.add_own(&file);
+    let mut leftovers: Vec<PathBuf> = output.leftovers().collect();
+    leftovers.extend(trace.iter().flat_map(TraceFile::leftovers).cloned());
+    leftovers.iter().for_each(|path| suppression.add_own(path));
+    if !settings.quiet {
+        say_leftovers(&leftovers, messages);
+    }
     settings.add_overruled([overruled, suppression.take_overruled()], messages);
     let secrets = SecretCollector {
         suppression,

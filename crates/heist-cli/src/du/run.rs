@@ -8,6 +8,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine};
+use crate::output_file::say_leftovers;
 use crate::terminal;
 use crate::trace_file::TraceFile;
 use heist_walk::usage::{Usage, UsageOptions, measure};
@@ -38,6 +39,9 @@ pub(crate) fn run(
     messages: &Arc<Messages>,
 ) -> Result<Exit, CliError> {
     let plan = plan(arguments)?;
+    if let Some(trace) = plan.trace.as_ref().filter(|_| !arguments.run.quiet) {
+        say_leftovers(trace.leftovers(), messages);
+    }
     let walk = plan.walk.cancel(interrupt.token());
     let started = Instant::now();
     let shows_progress = !arguments.run.quiet && !arguments.run.no_progress;

@@ -18,6 +18,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
+use crate::output_file::say_leftovers;
 use crate::terminal;
 use crate::trace_file::TraceFile;
 use crate::units::grouped;
@@ -166,6 +167,12 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
         trace.as_ref().and_then(TraceFile::unfinished),
     ];
     own.into_iter().flatten().for_each(|path| suppression.add_own(path));
+    let mut leftovers = output.leftovers();
+    leftovers.extend(trace.iter().flat_map(TraceFile::leftovers).cloned());
+    leftovers.iter().for_each(|path| suppression.add_own(path));
+    if !settings.quiet {
+        say_leftovers(&leftovers, messages);
+    }
     settings.add_baseline_to(&mut suppression);
     let overruled = [std::mem::take(&mut detection.overruled), suppression.take_overruled()];
     settings.add_overruled(overruled, messages);

@@ -16,6 +16,7 @@ mod du_gnu;
 mod du_limits;
 mod du_terminal;
 mod help;
+mod kills;
 mod output_files;
 mod packaging;
 mod rules;
