@@ -25,6 +25,7 @@ mod scan_baseline;
 mod scan_behaviour;
 mod scan_end;
 mod scan_explain;
+mod scan_faults;
 mod scan_formats;
 mod scan_hostile_rules;
 mod scan_output;
