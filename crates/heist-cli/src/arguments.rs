@@ -57,4 +57,14 @@ impl Command {
             Self::Man { .. } => "man",
         }
     }
+
+    /// Returns `true` if a first signal ends the walk of the command, and not the process.
+    pub(crate) fn has_partial_results(&self) -> bool {
+        match self {
+            Self::Scan(arguments) => arguments.explain.is_none(),
+            Self::Baseline(arguments) => arguments.scans(),
+            Self::Du(_) => true,
+            Self::Rules { .. } | Self::Completions { .. } | Self::Man { .. } => false,
+        }
+    }
 }

@@ -1,17 +1,20 @@
 //! [`Interrupt`]: Ctrl-C, and the other signals that ask heist to end.
 //!
-//! The first SIGINT, SIGTERM or SIGHUP ends the walk, and heist prints the results so far. A second
-//! one ends the process immediately, and so does the first one after [`Interrupt::walk_is_over`].
-//! SIGQUIT always does. Invariants: no unfinished file of heist is left behind; a process that was
-//! started with one of these signals ignored (a background job of a script, `nohup`) keeps ignoring
-//! it. Not guaranteed: the latter on systems without `/proc`.
+//! `main` installs the handler before it does anything else. The first SIGINT, SIGTERM or SIGHUP
+//! ends the walk, and heist prints the results so far. A second one ends the process immediately,
+//! and so does the first one after [`Interrupt::walk_is_over`], or in a command that has no partial
+//! results ([`Interrupt::end_at_once`]). SIGQUIT always does. Invariants: no unfinished file of
+//! heist is left behind; a process that was started with one of these signals ignored (a background
+//! job of a script, `nohup`) keeps ignoring it. Not guaranteed: the latter on systems without
+//! `/proc`; and before `main`, while the system loads the program, a signal ends it as it ends any
+//! process.
 
 use crate::exit::Exit;
 use crate::messages::Messages;
 use heist::CancelToken;
 use heist_scan::remove_unfinished_files;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A signal that ends heist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,40 +47,45 @@ impl EndSignal {
     }
 }
 
+/// States of an [`Interrupt`]: what the next signal does. Any other state is the number of the
+/// signal that cancelled the walk.
+const CANCELS_WALK: u8 = 0;
+const ENDS_PROCESS: u8 = u8::MAX;
+
 /// Cancels the walk, or ends the process, when a signal arrives.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     cancel: CancelToken,
-    /// Whether the next signal cancels the walk; if not, it ends the process.
-    can_end_walk: Arc<AtomicBool>,
-    /// The number of the signal that cancelled the walk; 0 if none has.
-    cancelled_by: Arc<AtomicU8>,
+    state: Arc<AtomicU8>,
 }
 
 impl Interrupt {
     /// Installs the handler. From when this returns, no signal ends the process without the results
     /// so far. Call it at most once per process, before any work whose results would be lost.
     pub(crate) fn listen(messages: &Arc<Messages>) -> Self {
-        let interrupt = Self {
-            cancel: CancelToken::new(),
-            can_end_walk: Arc::new(AtomicBool::new(true)),
-            cancelled_by: Arc::default(),
-        };
+        let interrupt = Self { cancel: CancelToken::new(), state: Arc::default() };
         let (heard, messages) = (interrupt.clone(), Arc::clone(messages));
         platform::listen(move |signal| heard.hear(signal, &messages));
         interrupt
     }
 
     fn hear(&self, signal: EndSignal, messages: &Messages) {
-        let can_end_walk = self.can_end_walk.swap(false, Ordering::AcqRel);
-        if can_end_walk && signal != EndSignal::Quit {
-            self.cancelled_by.store(signal.number(), Ordering::Release);
-            self.cancel.cancel();
-        } else {
+        if signal == EndSignal::Quit || self.leave_state_of_walk(signal.number()).is_err() {
             messages.erase_without_waiting();
-            let _no_files = remove_unfinished_files();
-            std::process::exit(i32::from(Exit::Interrupted(signal).code()));
+            end_process(signal);
         }
+        self.cancel.cancel();
+    }
+
+    /// Changes the state if no signal has cancelled the walk; else returns the state.
+    fn leave_state_of_walk(&self, state: u8) -> Result<u8, u8> {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        self.state.compare_exchange(CANCELS_WALK, state, success, failure)
+    }
+
+    /// Returns the signal that cancelled the walk.
+    fn cancelled_by(&self) -> Option<EndSignal> {
+        EndSignal::from_number(self.state.load(Ordering::Acquire))
     }
 
     /// Returns the token that the first signal cancels.
@@ -87,14 +95,29 @@ impl Interrupt {
 
     /// Returns the exit code of a command that a signal ended early.
     pub(crate) fn exit(&self) -> Exit {
-        let signal = EndSignal::from_number(self.cancelled_by.load(Ordering::Acquire));
-        Exit::Interrupted(signal.unwrap_or(EndSignal::Interrupt))
+        Exit::Interrupted(self.cancelled_by().unwrap_or(EndSignal::Interrupt))
     }
 
     /// From now on, a signal ends the process. For a command whose output can be repeated.
     pub(crate) fn walk_is_over(&self) {
-        self.can_end_walk.store(false, Ordering::Release);
+        // A signal that has cancelled the walk already has the same effect on the next one.
+        let _ = self.leave_state_of_walk(ENDS_PROCESS);
     }
+
+    /// From now on, a signal ends the process; one that has arrived already ends it now. For a
+    /// command that has no partial results.
+    pub(crate) fn end_at_once(&self) {
+        self.walk_is_over();
+        if let Some(signal) = self.cancelled_by() {
+            end_process(signal);
+        }
+    }
+}
+
+/// Ends the process because of a signal, and leaves no temporary file.
+fn end_process(signal: EndSignal) -> ! {
+    let _no_files = remove_unfinished_files();
+    std::process::exit(i32::from(Exit::Interrupted(signal).code()));
 }
 
 #[cfg(unix)]

@@ -11,7 +11,7 @@
 //! | `error`, `exit` | every error with its message, its help and its exit code |
 //! | `messages` | stderr: messages and the progress line |
 //! | `stdout` | prints output that is complete |
-//! | `interrupt` | Ctrl-C |
+//! | `interrupt` | Ctrl-C and the other signals that end heist |
 //! | `escape` | makes file names safe to print |
 //! | `shell` | quotes arguments for a shell |
 //! | `path_masker` | masks secrets in paths |
@@ -48,19 +48,25 @@ use arguments::{Arguments, Command};
 use clap::Parser as _;
 use error::CliError;
 use exit::Exit;
+use interrupt::Interrupt;
 use messages::Messages;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
     let messages = Arc::new(Messages::default());
+    // First of all, so that no signal ends a scan without its report.
+    let interrupt = Interrupt::listen(&messages);
     let command = Arguments::parse().command;
+    if !command.has_partial_results() {
+        interrupt.end_at_once();
+    }
     let name = command.name();
     let result = match command {
-        Command::Scan(arguments) => scan::run(&arguments, &messages),
-        Command::Baseline(arguments) => baseline::run(&arguments, &messages),
+        Command::Scan(arguments) => scan::run(&arguments, &interrupt, &messages),
+        Command::Baseline(arguments) => baseline::run(&arguments, &interrupt, &messages),
         Command::Rules { command } => rules::run(&command, &messages),
-        Command::Du(arguments) => du::run(&arguments, &messages),
+        Command::Du(arguments) => du::run(&arguments, &interrupt, &messages),
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { dir } => packaging::manual(dir.as_deref()),
     };

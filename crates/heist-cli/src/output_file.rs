@@ -2,12 +2,17 @@
 //!
 //! Invariants, beside those of [`AtomicFile`]: the PATHs of the command are untrusted, so no link
 //! in them redirects an output, and a file in them is replaced only if it looks like earlier output
-//! of heist. heist does not report findings in a file that it is about to overwrite. If that were a
-//! file of the user, its secrets would be neither reported nor kept. Not guaranteed: that a file
-//! which looks like a report is one. The findings in it are counted.
+//! of heist. The same holds for the removal of what killed runs have left. heist does not report
+//! findings in a file that it is about to overwrite. If that were a file of the user, its secrets
+//! would be neither reported nor kept. Not guaranteed: that a file which looks like a report is
+//! one. The findings in it are counted.
 
 use crate::error::CliError;
+use crate::escape;
+use crate::messages::Messages;
+use crate::units::grouped;
 use heist_scan::{AtomicFile, AtomicFileOptions};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +31,8 @@ pub(crate) struct OutputFile<'a> {
     pub(crate) roots: &'a [PathBuf],
     /// Recognizes the beginning of an earlier file of this kind.
     pub(crate) looks_ours: fn(&[u8]) -> bool,
+    /// Whether the caller makes sure that the file may be replaced, whatever it looks like.
+    pub(crate) replaces_any: bool,
 }
 
 impl OutputFile<'_> {
@@ -36,22 +43,43 @@ impl OutputFile<'_> {
     pub(crate) fn create(self, private: bool) -> Result<AtomicFile, CliError> {
         let Self { option, what, path, .. } = self;
         let roots = self.roots.iter().filter(|root| root.as_os_str() != "-");
-        let file = AtomicFileOptions::new()
+        let mut file = AtomicFileOptions::new()
             .private(private)
             .untrusted(roots)
             .create(path)
             .map_err(|source| CliError::CreateOutput { what, path: path.to_owned(), source })?;
         // A file that cannot be read is refused.
-        match self.may_replace(&file) {
-            Ok(true) => Ok(file),
-            _ => Err(CliError::OverwritesScannedFile { option, path: path.to_owned() }),
+        if !matches!(self.may_replace(&file), Ok(true)) {
+            return Err(CliError::OverwritesScannedFile { option, path: path.to_owned() });
         }
+        file.find_leftovers(|leftover| self.is_ours(leftover).unwrap_or(false));
+        Ok(file)
     }
 
     fn may_replace(&self, file: &AtomicFile) -> io::Result<bool> {
-        let Some(replaced) = file.open_untrusted_replaced()? else { return Ok(true) };
+        if self.replaces_any {
+            return Ok(true);
+        }
+        file.open_untrusted_replaced()?.map_or(Ok(true), |replaced| self.is_ours(replaced))
+    }
+
+    fn is_ours(&self, file: File) -> io::Result<bool> {
         let mut start = Vec::new();
-        replaced.take(LOOK_BYTES).read_to_end(&mut start)?;
+        file.take(LOOK_BYTES).read_to_end(&mut start)?;
         Ok(start.is_empty() || (self.looks_ours)(&start))
+    }
+}
+
+/// Prints a note about the files that earlier runs have left unfinished, which this run removes.
+pub(crate) fn say_leftovers(leftovers: &[PathBuf], messages: &Messages) {
+    if let Some(first) = leftovers.first() {
+        let first = escape::for_terminal(first.as_os_str());
+        let more = match leftovers.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {} more", grouped(more as u64)),
+        };
+        messages.say(&format!(
+            "note: heist was killed when it wrote '{first}'{more}; this run removes what is left"
+        ));
     }
 }

@@ -18,6 +18,7 @@ pub(crate) struct TraceFile {
     trace: Trace,
     path: PathBuf,
     temporary: Option<PathBuf>,
+    leftovers: Vec<PathBuf>,
 }
 
 impl TraceFile {
@@ -31,16 +32,22 @@ impl TraceFile {
             return Err(CliError::NeedsFile { option: OPTION, what: "a trace" });
         }
         let looks_ours = looks_like_trace;
-        let file =
-            OutputFile { option: OPTION, what: WHAT, path, roots, looks_ours }.create(false)?;
-        let temporary = file.temporary_path();
+        let (option, what, replaces_any) = (OPTION, WHAT, false);
+        let file = OutputFile { option, what, path, roots, looks_ours, replaces_any };
+        let file = file.create(false)?;
+        let (temporary, leftovers) = (file.temporary_path(), file.leftovers().collect());
         let trace = ChromeTrace::new(BufWriter::new(file));
-        Ok(Self { trace, path: path.to_owned(), temporary })
+        Ok(Self { trace, path: path.to_owned(), temporary, leftovers })
     }
 
     /// Returns the path that the file has until it is complete.
     pub(crate) fn unfinished(&self) -> Option<&Path> {
         self.temporary.as_deref()
+    }
+
+    /// Returns the files that earlier runs have left unfinished.
+    pub(crate) fn leftovers(&self) -> &[PathBuf] {
+        &self.leftovers
     }
 
     /// Returns a tracer for one run.

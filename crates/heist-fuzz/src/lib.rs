@@ -1,10 +1,11 @@
-//! Fuzz targets for `heist-scan`: the rule loader, each detector written in Rust, the decoders, and
-//! the secret detector as a whole.
+//! Fuzz targets for what heist reads from a tree: the rule loader, each detector written in Rust, the
+//! decoders, the secret detector as a whole, and the files that hide findings or paths.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | `input` | turns a fuzzer's bytes into a text: the first bytes are choices, the rest is the text |
 //! | `rules_loader`, `parsers`, `decoders`, `detector` | the targets, each with the properties it checks |
+//! | `suppressions`, `ignore_file` | the targets for baselines, `.gitleaksignore` and ignore files |
 //! | `cuts` | scans an object that is cut into chunks |
 //! | `corpus` | reads and stores the seeds, the inputs that fuzzing starts from |
 //! | `seeds` | generates most of the seeds |
@@ -24,11 +25,13 @@ pub mod corpus;
 mod cuts;
 pub mod decoders;
 pub mod detector;
+pub mod ignore_file;
 mod input;
 pub mod mutation;
 pub mod parsers;
 pub mod rules_loader;
 pub mod seeds;
+pub mod suppressions;
 
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +43,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "rules_loader", run: rules_loader::target },
     Target { name: "parser_generic_secret", run: parsers::generic_secret },
     Target { name: "parser_password", run: parsers::password },
@@ -50,6 +53,9 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "parser_connection_string", run: parsers::connection_string },
     Target { name: "decoders", run: decoders::target },
     Target { name: "detector", run: detector::target },
+    Target { name: "baseline", run: suppressions::baseline },
+    Target { name: "gitleaksignore", run: suppressions::gitleaksignore },
+    Target { name: "ignore_file", run: ignore_file::target },
 ];
 
 /// Runs the target with the given name.

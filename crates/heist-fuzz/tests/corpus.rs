@@ -96,6 +96,21 @@ fn detector() {
 }
 
 #[test]
+fn baseline() {
+    replay("baseline");
+}
+
+#[test]
+fn gitleaksignore() {
+    replay("gitleaksignore");
+}
+
+#[test]
+fn ignore_file() {
+    replay("ignore_file");
+}
+
+#[test]
 fn every_target_has_a_test_a_program_and_seeds() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let tests = include_str!("corpus.rs");

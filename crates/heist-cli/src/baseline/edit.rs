@@ -1,9 +1,10 @@
 //! `heist baseline add`, `remove` and `list`: single entries of a baseline.
 
-use super::load_or_create;
+use super::{load_or_create, save};
 use crate::error::CliError;
 use crate::escape;
 use crate::exit::Exit;
+use crate::messages::Messages;
 use crate::stdout::print;
 use heist_scan::Fingerprint;
 use heist_scan::suppress::{Baseline, Date};
@@ -19,6 +20,7 @@ pub(super) fn add(
     fingerprint: Fingerprint,
     reason: Option<&str>,
     until: Option<Date>,
+    messages: &Messages,
 ) -> Result<Exit, CliError> {
     let mut baseline = load_or_create(file)?;
     let before = baseline.len();
@@ -29,7 +31,7 @@ pub(super) fn add(
     // Without a date the secret is accepted for good, also if a date has passed.
     entry.until = until;
     let done = if baseline.len() > before { "added" } else { "changed" };
-    baseline.save(file)?;
+    save(&baseline, file, messages)?;
     let until = until.map(|until| format!(", accepted until {until}")).unwrap_or_default();
     let shown = escape::for_terminal(file.as_os_str());
     print(format!("{shown}: {fingerprint} {done}{until}\n").as_bytes())?;
@@ -40,12 +42,16 @@ pub(super) fn add(
 ///
 /// # Errors
 /// The baseline cannot be read or written, or does not contain the entry.
-pub(super) fn remove(file: &Path, fingerprint: Fingerprint) -> Result<Exit, CliError> {
+pub(super) fn remove(
+    file: &Path,
+    fingerprint: Fingerprint,
+    messages: &Messages,
+) -> Result<Exit, CliError> {
     let mut baseline = Baseline::load(file)?;
     if baseline.remove(fingerprint).is_none() {
         return Err(CliError::NotInBaseline { path: file.to_owned(), fingerprint });
     }
-    baseline.save(file)?;
+    save(&baseline, file, messages)?;
     let shown = escape::for_terminal(file.as_os_str());
     print(format!("{shown}: {fingerprint} removed\n").as_bytes())?;
     Ok(Exit::Success)

@@ -4,7 +4,7 @@
 //! secrets in the report, and cannot import a report that was made with `--redact`. The places in
 //! it are relative to wherever gitleaks ran, so the entries count as having other places, too.
 
-use super::load_or_create;
+use super::{load_or_create, save};
 use crate::error::{CliError, one_line};
 use crate::escape;
 use crate::exit::Exit;
@@ -74,7 +74,7 @@ pub(super) fn run(report: &Path, file: &Path, messages: &Messages) -> Result<Exi
             added += 1;
         }
     }
-    baseline.save(file)?;
+    save(&baseline, file, messages)?;
     let shown = escape::for_terminal(file.as_os_str());
     let text = format!(
         "{shown}: {} added, {} not imported, {} in total\n",

@@ -16,7 +16,9 @@ mod record;
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt::Interrupt;
 use crate::messages::Messages;
+use crate::output_file::{OutputFile, say_leftovers};
 use crate::scan::arguments::{
     DetectionArguments, RunArguments, SelectionArguments, parse_confidence,
 };
@@ -24,10 +26,14 @@ use crate::scan::found_baseline;
 use crate::scan::settings;
 use clap::{Args, Subcommand};
 use heist_scan::suppress::{Baseline, Date};
-use heist_scan::{Confidence, Fingerprint};
+use heist_scan::{AtomicFile, Confidence, Fingerprint};
 use std::fmt;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What messages call the file.
+const WHAT: &str = "the baseline";
 
 /// The text at the end of the help.
 const AFTER_HELP: &str = "\
@@ -90,6 +96,13 @@ pub(crate) struct BaselineArguments {
 
     #[command(flatten)]
     run: RunArguments,
+}
+
+impl BaselineArguments {
+    /// Returns `true` if the command scans, and does not only work on the file.
+    pub(crate) fn scans(&self) -> bool {
+        self.command.is_none()
+    }
 }
 
 /// The baseline to work on.
@@ -167,15 +180,16 @@ enum BaselineCommand {
 /// be read or written.
 pub(crate) fn run(
     arguments: &BaselineArguments,
+    interrupt: &Interrupt,
     messages: &Arc<Messages>,
 ) -> Result<Exit, CliError> {
     match &arguments.command {
-        None => record::run(arguments, messages),
+        None => record::run(arguments, interrupt, messages),
         Some(BaselineCommand::Add { fingerprint, reason, until, file }) => {
-            edit::add(&file.path(&[])?, *fingerprint, reason.as_deref(), *until)
+            edit::add(&file.path(&[])?, *fingerprint, reason.as_deref(), *until, messages)
         }
         Some(BaselineCommand::Remove { fingerprint, file }) => {
-            edit::remove(&file.path(&[])?, *fingerprint)
+            edit::remove(&file.path(&[])?, *fingerprint, messages)
         }
         Some(BaselineCommand::List { file }) => edit::list(&file.path(&[])?),
         Some(BaselineCommand::Import { report, file }) => {
@@ -195,6 +209,38 @@ fn load_or_create(path: &Path) -> Result<Baseline, CliError> {
     } else {
         Baseline::new().map_err(CliError::BaselineKey)
     }
+}
+
+/// Writes a baseline. No PATH was named, so the project that the user is in is untrusted.
+///
+/// # Errors
+/// The file cannot be written, or a link in the project is in the way.
+fn save(baseline: &Baseline, path: &Path, messages: &Messages) -> Result<(), CliError> {
+    let output = create(path, &[found_baseline::project(&[])])?;
+    let leftovers: Vec<_> = output.leftovers().collect();
+    say_leftovers(&leftovers, messages);
+    write(baseline, output, path)
+}
+
+/// Creates the file of a baseline. `roots` are untrusted.
+///
+/// # Errors
+/// The path cannot be used.
+fn create(path: &Path, roots: &[PathBuf]) -> Result<AtomicFile, CliError> {
+    let looks_ours = |start: &[u8]| start.starts_with(b"# Known secrets.");
+    // Loading refuses a file that is not a baseline, with a better reason.
+    let (option, what, replaces_any) = ("--output", WHAT, true);
+    OutputFile { option, what, path, roots, looks_ours, replaces_any }.create(false)
+}
+
+/// Writes a baseline to the file that was created for `path`.
+///
+/// # Errors
+/// The file cannot be written.
+fn write(baseline: &Baseline, mut file: AtomicFile, path: &Path) -> Result<(), CliError> {
+    file.write_all(baseline.to_text().as_bytes())
+        .and_then(|()| file.commit())
+        .map_err(|source| CliError::WriteFile { what: WHAT, path: path.to_owned(), source })
 }
 
 /// A text that is not a fingerprint.

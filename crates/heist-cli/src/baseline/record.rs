@@ -4,13 +4,13 @@
 //! the entry (see [`Coverage`]).
 
 use super::coverage::Coverage;
-use super::{BaselineArguments, load_or_create};
+use super::{BaselineArguments, create, load_or_create};
 use crate::error::CliError;
 use crate::escape;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
-use crate::output_file::OutputFile;
+use crate::output_file::say_leftovers;
 use crate::path_masker::PathMasker;
 use crate::scan::overwrite::refuse_own_file;
 use crate::scan::settings::{self, Settings};
@@ -27,12 +27,8 @@ use heist_scan::{
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// What messages call the file that the command writes.
-const OUTPUT: &str = "the baseline";
 
 /// The number of places that an entry names. More of them are not worth their room.
 const PLACES_MAX: usize = 10;
@@ -119,14 +115,14 @@ struct RecordPlan {
 /// be written.
 pub(super) fn run(
     arguments: &BaselineArguments,
+    interrupt: &Interrupt,
     messages: &Arc<Messages>,
 ) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(messages);
-    let RecordPlan { settings, detector, secrets, file, mut output, trace } =
+    let RecordPlan { settings, detector, secrets, file, output, trace } =
         plan(arguments, messages)?;
     let secrets = Arc::new(secrets);
     let sink: Arc<dyn Sink> = Arc::clone(&secrets) as Arc<dyn Sink>;
-    let scanned = engine::scan(&settings, detector, &sink, &interrupt, trace, messages)?;
+    let scanned = engine::scan(&settings, detector, &sink, interrupt, trace, messages)?;
     interrupt.walk_is_over();
     let summary = engine::summary(&scanned, &settings, Default::default(), false);
     engine::say_gaps(&summary, messages);
@@ -140,10 +136,7 @@ pub(super) fn run(
     }
     let update = Update { secrets: &secrets, is_complete: summary.is_complete(), prune };
     let (baseline, printed) = update.apply(&settings, messages);
-    output
-        .write_all(baseline.to_text().as_bytes())
-        .and_then(|()| output.commit())
-        .map_err(|source| CliError::WriteFile { what: OUTPUT, path: file.clone(), source })?;
+    super::write(&baseline, output, &file)?;
     let shown = escape::for_terminal(file.as_os_str());
     print(format!("{}{shown}: {}\n", printed.lines, printed.total(&baseline)).as_bytes())?;
     let is_done = summary.is_complete() && !scanned.trace_failed;
@@ -165,15 +158,19 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan
     let file = arguments.file.path(&arguments.paths)?;
     let rules::Detection { detector, overruled, .. } = rules::detector(&settings, messages)?;
     let (path, roots) = (file.as_path(), settings.paths.as_slice());
-    // Loading refuses a file that is not a baseline, with a better reason.
-    let (option, looks_ours) = ("--output", |_: &[u8]| true);
-    let output = OutputFile { option, what: OUTPUT, path, roots, looks_ours }.create(false)?;
+    let output = create(path, roots)?;
     let trace = settings.trace.as_deref();
     refuse_own_file("--trace", trace, &[("the baseline", path)])?;
     let trace = trace.map(|path| TraceFile::create(path, roots)).transpose()?;
     let baseline = load_or_create(&file)?;
     let mut suppression = Suppression::read(&settings, messages);
     suppression.add_own(&file);
+    let mut leftovers: Vec<PathBuf> = output.leftovers().collect();
+    leftovers.extend(trace.iter().flat_map(TraceFile::leftovers).cloned());
+    leftovers.iter().for_each(|path| suppression.add_own(path));
+    if !settings.quiet {
+        say_leftovers(&leftovers, messages);
+    }
     settings.add_overruled([overruled, suppression.take_overruled()], messages);
     let secrets = SecretCollector {
         suppression,

@@ -8,6 +8,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine};
+use crate::output_file::say_leftovers;
 use crate::terminal;
 use crate::trace_file::TraceFile;
 use heist_walk::usage::{Usage, UsageOptions, measure};
@@ -32,9 +33,15 @@ struct DuPlan {
 ///
 /// # Errors
 /// The options or their values cannot be used, or the walk cannot be started.
-pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Result<Exit, CliError> {
+pub(crate) fn run(
+    arguments: &DuArguments,
+    interrupt: &Interrupt,
+    messages: &Arc<Messages>,
+) -> Result<Exit, CliError> {
     let plan = plan(arguments)?;
-    let interrupt = Interrupt::listen(messages);
+    if let Some(trace) = plan.trace.as_ref().filter(|_| !arguments.run.quiet) {
+        say_leftovers(trace.leftovers(), messages);
+    }
     let walk = plan.walk.cancel(interrupt.token());
     let started = Instant::now();
     let shows_progress = !arguments.run.quiet && !arguments.run.no_progress;
@@ -60,7 +67,7 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Result<E
         messages.write_lines(&stats);
     }
     let exit = match written {
-        Ok(()) => exit_of(&usage, arguments, &interrupt, messages),
+        Ok(()) => exit_of(&usage, arguments, interrupt, messages),
         // The reader has closed the pipe because it has read enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
         Err(error) => {

@@ -14,14 +14,20 @@ pub(crate) const BASELINE_FILE: &str = "heist-baseline.toml";
 /// Returns the path of the baseline of a project: that of the first PATH, or of the current
 /// directory.
 pub(crate) fn default_path(paths: &[PathBuf]) -> PathBuf {
-    let first = paths.first().filter(|path| !is_stdin(path));
-    let place = RootPlace::of(first.map_or(Path::new("."), PathBuf::as_path));
-    let Some(project) = place.project() else { return PathBuf::from(BASELINE_FILE) };
+    let project = project(paths);
     // A short name if it is where the user is.
     match std::env::current_dir().and_then(|here| here.canonicalize()) {
         Ok(here) if here == project => PathBuf::from(BASELINE_FILE),
+        _ if project == Path::new(".") => PathBuf::from(BASELINE_FILE),
         _ => project.join(BASELINE_FILE),
     }
+}
+
+/// Returns the root of that project.
+pub(crate) fn project(paths: &[PathBuf]) -> PathBuf {
+    let first = paths.first().filter(|path| !is_stdin(path));
+    let place = RootPlace::of(first.map_or(Path::new("."), PathBuf::as_path));
+    place.project().map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
 /// Returns that file if it exists. A link does not count: the tree must not choose other files to

@@ -42,6 +42,8 @@ pub(crate) mod explain;
 mod format;
 pub(crate) mod found_baseline;
 mod hidden;
+#[cfg(test)]
+mod hostile_files_tests;
 mod masker;
 mod named;
 mod obedience;

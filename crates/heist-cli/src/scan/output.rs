@@ -26,8 +26,8 @@ impl ReportOutput {
         private: bool,
     ) -> Result<Self, CliError> {
         let Some(path) = path else { return Ok(Self::Stdout(io::stdout())) };
-        let (option, what) = ("--output", "the output");
-        let file = OutputFile { option, what, path, roots, looks_ours: looks_like_report };
+        let (option, what, looks_ours) = ("--output", "the output", looks_like_report);
+        let file = OutputFile { option, what, path, roots, looks_ours, replaces_any: false };
         file.create(private).map(Self::File)
     }
 
@@ -47,6 +47,14 @@ impl ReportOutput {
         match self {
             Self::Stdout(_) => None,
             Self::File(file) => file.temporary_path(),
+        }
+    }
+
+    /// Returns the files that earlier runs have left unfinished.
+    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Stdout(_) => Vec::new(),
+            Self::File(file) => file.leftovers().collect(),
         }
     }
 

@@ -18,6 +18,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::Messages;
+use crate::output_file::say_leftovers;
 use crate::terminal;
 use crate::trace_file::TraceFile;
 use crate::units::grouped;
@@ -43,12 +44,14 @@ struct ScanPlan {
 ///
 /// # Errors
 /// The options or their values cannot be used, or the scan cannot be started.
-pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result<Exit, CliError> {
+pub(crate) fn run(
+    arguments: &ScanArguments,
+    interrupt: &Interrupt,
+    messages: &Arc<Messages>,
+) -> Result<Exit, CliError> {
     if let Some(place) = &arguments.explain {
         return explain::run(arguments, place, messages);
     }
-    // Before the rules are loaded, which takes longer than a small scan.
-    let interrupt = Interrupt::listen(messages);
     let ScanPlan { mut settings, presentation, detection, suppression, output, trace } =
         plan(arguments, messages)?;
     let streams = presentation.format == ScanFormat::Jsonl && !presentation.sorted;
@@ -71,7 +74,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
     let collector = Arc::new(Collector::new(options, suppression, stream, interrupt.token()));
     let flusher = streams.then(|| Flusher::start(&collector));
     let sink: Arc<dyn Sink> = Arc::clone(&collector) as Arc<dyn Sink>;
-    let scanned = engine::scan(&settings, detector, &sink, &interrupt, trace, messages)?;
+    let scanned = engine::scan(&settings, detector, &sink, interrupt, trace, messages)?;
     drop(flusher);
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
@@ -87,7 +90,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         ));
     }
     let incomplete = presentation.exit_code_incomplete;
-    let exit = exit_of(&summary, collected.reported, &presentation, &interrupt);
+    let exit = exit_of(&summary, collected.reported, &presentation, interrupt);
     let exit = if scanned.trace_failed { without_output(exit, incomplete) } else { exit };
     let written = match (collected.streamed.take(), output) {
         (Some(streamed), _) => streamed.and_then(|mut output| {
@@ -164,6 +167,12 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<ScanPlan, CliE
         trace.as_ref().and_then(TraceFile::unfinished),
     ];
     own.into_iter().flatten().for_each(|path| suppression.add_own(path));
+    let mut leftovers = output.leftovers();
+    leftovers.extend(trace.iter().flat_map(TraceFile::leftovers).cloned());
+    leftovers.iter().for_each(|path| suppression.add_own(path));
+    if !settings.quiet {
+        say_leftovers(&leftovers, messages);
+    }
     settings.add_baseline_to(&mut suppression);
     let overruled = [std::mem::take(&mut detection.overruled), suppression.take_overruled()];
     settings.add_overruled(overruled, messages);

@@ -81,6 +81,49 @@ fn a_linked_directory_in_the_tree_does_not_redirect_an_output() {
     assert_eq!((code(&ended), scene.path("etc/report").is_file()), (1, true));
 }
 
+/// The commands that change a baseline without a scan name no PATH: the project is untrusted.
+#[test]
+fn no_link_of_the_project_redirects_a_change_of_a_baseline() {
+    let scene = ScanFixture::new();
+    let fingerprint = "0123456789abcdef0123456789abcdef"; // heist:allow
+    let change = |arguments: &[&str]| {
+        let mut heist = plain();
+        heist.arg("baseline").args(arguments).current_dir(scene.tree());
+        in_time(heist)
+    };
+    fs::create_dir_all(scene.path("etc")).expect("a directory");
+    fs::create_dir(scene.tree().join(".git")).expect("a directory");
+    fs::create_dir(scene.tree().join("sub")).expect("a directory");
+    fs::write(scene.path("gitleaks.json"), "[]").expect("a file");
+    let known = scene.path("etc/known");
+    assert_eq!(code(&change(&["add", fingerprint, "-o", "../etc/known"])), 0);
+    let old = fs::read(&known).expect("it is there");
+    symlink("../etc", scene.tree().join("out")).expect("a link");
+    symlink("../etc/known", scene.tree().join("heist-baseline.toml")).expect("a link");
+    let report = "../gitleaks.json";
+    for arguments in
+        [&["add", fingerprint] as &[&str], &["remove", fingerprint], &["import", report]]
+    {
+        for (file, why) in [
+            (&["-o", "out/known"] as &[&str], "out' is a symbolic link\n  help: "),
+            (&["-o", "sub/../out/known"], "out' is a symbolic link\n  help: "),
+            (&["-o", "heist-baseline.toml"], "it is a symbolic link\n  help: "),
+            (&[], "it is a symbolic link\n  help: "),
+        ] {
+            let ended = change(&[arguments, file].concat());
+            let message = errors(&ended);
+            assert_eq!(code(&ended), 2, "{arguments:?} {file:?}: {message}");
+            assert!(message.contains("cannot create the baseline '"), "{message}");
+            assert!(message.contains(why), "{message}");
+            assert_eq!(fs::read(&known).expect("it is there"), old, "{arguments:?} {file:?}");
+        }
+    }
+    // Links outside the project are the user's own.
+    symlink("etc", scene.path("mine")).expect("a link");
+    assert_eq!(code(&change(&["remove", fingerprint, "-o", "../mine/known"])), 0);
+    assert_ne!(fs::read(&known).expect("it is there"), old);
+}
+
 #[test]
 fn du_writes_its_trace_through_no_link_and_over_no_file() {
     let scene = ScanFixture::new();

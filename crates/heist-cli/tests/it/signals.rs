@@ -1,13 +1,13 @@
 //! Signals that ask `heist` to end: at any moment after the start there is a report, of everything
 //! or of what was found so far, and no temporary file is left.
 
-use crate::support::interruptible;
-use crate::support::scan::{ScanFixture, token};
+use crate::support::scan::{ScanFixture, code, errors, plain, run, token};
+use crate::support::{interruptible, requirements};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// How many moments are tried for each signal.
@@ -37,6 +37,10 @@ fn send(child: &Child, signal: Signal) {
 fn leftovers(directory: &Path) -> usize {
     let entries = fs::read_dir(directory).expect("a directory").flatten();
     entries.filter(|entry| entry.file_name().to_string_lossy().contains(".heist-")).count()
+}
+
+fn run_in(command: &mut Command, directory: &Path) -> Output {
+    command.current_dir(directory).output().expect("it starts")
 }
 
 fn scene() -> ScanFixture {
@@ -122,6 +126,65 @@ fn a_baseline_is_unchanged_after_a_signal() {
         assert!(!known.exists());
         assert_eq!(leftovers(scene.temp.path()), 0);
     }
+}
+
+#[test]
+fn handlers_are_installed_before_the_arguments_are_read() {
+    requirements::program("strace");
+    for arguments in [&["--version"] as &[&str], &["no-such-command"], &["rules", "list"]] {
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-qq", "-e", "trace=rt_sigaction,execve", "-o", "/dev/stderr"]);
+        strace.arg(env!("CARGO_BIN_EXE_heist")).args(arguments).stdout(Stdio::null());
+        let calls = errors(&run(interruptible(&strace)));
+        for signal in ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"] {
+            let installs = format!("rt_sigaction({signal}, {{sa_handler=0x");
+            assert!(calls.contains(&installs), "{arguments:?}: {signal}\n{calls}");
+        }
+    }
+}
+
+/// Commands that write a baseline without a scan: a signal ends them, but leaves nothing.
+#[test]
+fn a_signal_leaves_no_temporary_file_of_a_command_without_a_scan() {
+    requirements::program("strace");
+    let scene = ScanFixture::new();
+    let fingerprint = "0123456789abcdef0123456789abcdef"; // heist:allow
+    let report = scene.path("gitleaks.json");
+    fs::write(&report, "[]").expect("a file");
+    let known = scene.path("known");
+    let mut ended = 0;
+    for arguments in [
+        &["add", fingerprint] as &[&str],
+        &["remove", fingerprint],
+        &["import", report.to_str().expect("UTF-8")],
+    ] {
+        for signal in ["HUP", "INT", "TERM", "QUIT"] {
+            let _ = fs::remove_file(&known);
+            let plain = |arguments: &[&str]| {
+                let mut heist = plain();
+                heist.arg("baseline").args(arguments).args(["-o", "../known"]);
+                heist.current_dir(scene.tree());
+                heist
+            };
+            assert_eq!(code(&run(plain(&["add", fingerprint]))), 0);
+            let old = fs::read(&known).expect("it is there");
+            let heist = plain(arguments);
+            let inject = format!("inject=fsync:signal={signal}:when=1");
+            let mut strace = Command::new("strace");
+            strace.args(["-f", "-qq", "-e", &inject, "-o", "/dev/null"]);
+            strace.arg(heist.get_program()).args(heist.get_args());
+            let mut strace = interruptible(&strace);
+            let output = run_in(&mut strace, &scene.tree());
+            let what = format!("{arguments:?} {signal}: {}", errors(&output));
+            assert_eq!(leftovers(scene.temp.path()), 0, "{what}");
+            let content = fs::read_to_string(&known).expect(&what);
+            let is_whole = content.starts_with("# Known secrets.") && content.ends_with("]\n");
+            assert!(content.as_bytes() == old || is_whole, "{what}\n{content}");
+            // The main thread may be done before the signal is handled.
+            ended += usize::from(output.status.code() != Some(0));
+        }
+    }
+    assert!(ended > 0);
 }
 
 #[test]

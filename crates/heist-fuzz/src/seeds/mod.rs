@@ -5,6 +5,7 @@
 
 mod encode;
 mod rule_files;
+mod suppressions;
 
 use encode::{base64, hex, json_escaped, url_escaped, utf16, wrapped};
 use heist::rng::XorShift64;
@@ -29,6 +30,9 @@ pub fn make(target: &str) -> Vec<Vec<u8>> {
         }
         "decoders" => decoders(&mut rng),
         "detector" => detector(&mut rng),
+        "baseline" => suppressions::baselines(),
+        "gitleaksignore" => suppressions::gitleaksignores(),
+        "ignore_file" => suppressions::ignore_files(),
         _ => Vec::new(),
     }
 }

@@ -10,10 +10,11 @@ use crate::open_directory::{open_directory, open_directory_in, open_directory_wi
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -142,6 +143,15 @@ impl OutputDirectory {
     pub(super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
+    }
+
+    /// Returns the names in the directory. The first one that cannot be read is the last.
+    pub(super) fn names(&self) -> io::Result<impl Iterator<Item = OsString>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let readable = rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?;
+        let entries = rustix::fs::Dir::new(readable)?;
+        let names = entries.map_while(Result::ok);
+        Ok(names.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()))
     }
 
     /// Creates a file that did not exist.

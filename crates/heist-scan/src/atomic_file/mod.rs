@@ -6,9 +6,10 @@
 //! Invariants: a program that opens the path finds either the old content or all of the new
 //! content, even if this process is killed. Only a regular file is replaced, never what a symbolic
 //! link leads to; the new file belongs to this user and its group, is not executable, and its
-//! permissions are never wider than those of the old one. Creating one never waits, whatever is at
-//! the path. Not guaranteed: a process that is killed may leave the temporary file
-//! (`.NAME.heist-*`) behind.
+//! permissions are never wider than those of the old one. Until it is complete, only this user may
+//! read it. Creating one never waits, whatever is at the path. Not guaranteed: a process that is
+//! killed may leave the temporary file (`.NAME.heist-*`) behind; a later one that writes the same
+//! file can find and remove it ([`AtomicFile::find_leftovers`]).
 
 #[cfg(unix)]
 mod directory;
@@ -16,11 +17,13 @@ mod directory;
 #[path = "directory_by_path.rs"]
 mod directory;
 mod error;
+mod leftovers;
 mod unfinished;
 
 use directory::{OutputDirectory, UntrustedRoots, open_device};
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use leftovers::{Leftover, temporary_name};
+use std::ffi::OsStr;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,10 +34,6 @@ pub use unfinished::{NoUnfinishedFiles, remove_unfinished_files};
 
 /// The number of names to try for the temporary file. A random name is almost surely free.
 const TEMPORARY_NAMES_MAX: u32 = 8;
-
-/// How much of a file's name is part of its temporary name, so that the latter is not too long for
-/// the file system.
-const NAME_BYTES_MAX: usize = 200;
 
 /// How an [`AtomicFile`] is created.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +73,7 @@ impl AtomicFileOptions {
     /// or no file can be created there.
     pub fn create(&self, path: &Path) -> Result<AtomicFile, OutputPathError> {
         if let Some(device) = open_device(path)? {
-            return Ok(AtomicFile { file: device, place: None });
+            return Ok(AtomicFile { file: device, place: None, leftovers: Vec::new() });
         }
         let name = path.file_name().ok_or(OutputPathError::NoName)?;
         let untrusted = UntrustedRoots::new(&self.untrusted);
@@ -87,8 +86,11 @@ impl AtomicFileOptions {
         let new = if self.is_private { 0o600 } else { 0o666 };
         let mode = replaced.map_or(new, |replaced| new & replaced.permissions);
         let (file, temporary) = create_temporary(&directory, name, mode)?;
-        let place = OutputPlace { directory, temporary, path: path.to_owned(), replaced };
-        Ok(AtomicFile { file, place: Some(place) })
+        let path = path.to_owned();
+        let place = OutputPlace { directory, temporary, path, replaced, permissions: None };
+        let mut created = AtomicFile { file, place: Some(place), leftovers: Vec::new() };
+        created.narrow()?;
+        Ok(created)
     }
 }
 
@@ -97,16 +99,28 @@ fn create_temporary(
     name: &OsStr,
     mode: u32,
 ) -> io::Result<(File, TemporaryFile)> {
-    let name = name.to_string_lossy();
-    let name = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
     let mut attempt = 1;
     loop {
         // A tree can contain any number of names, but not one that it cannot guess.
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let random = u64::from_ne_bytes(random);
-        let temporary = OsString::from(format!(".{name}.heist-{random:016x}"));
-        match TemporaryFile::create(directory, temporary, mode) {
+        let temporary = temporary_name(name, u64::from_ne_bytes(random));
+        let created = match TemporaryFile::create(directory, temporary, mode) {
+            Ok((file, temporary)) => match leftovers::claim(&file) {
+                Ok(true) => return Ok((file, temporary)),
+                // Another process took the file for a leftover before it was locked.
+                Ok(false) => {
+                    temporary.remove();
+                    Err(io::ErrorKind::AlreadyExists.into())
+                }
+                Err(error) => {
+                    temporary.remove();
+                    Err(error)
+                }
+            },
+            Err(error) => Err(error),
+        };
+        match created {
             Err(error)
                 if error.kind() == io::ErrorKind::AlreadyExists
                     && attempt < TEMPORARY_NAMES_MAX =>
@@ -142,6 +156,8 @@ pub struct AtomicFile {
     file: File,
     /// `None` if a device is written to directly, or if the file has its final name.
     place: Option<OutputPlace>,
+    /// Files of killed processes, which [`AtomicFile::commit`] removes.
+    leftovers: Vec<Leftover>,
 }
 
 /// A regular file that an output file will replace.
@@ -160,6 +176,8 @@ struct OutputPlace {
     /// The final path.
     path: PathBuf,
     replaced: Option<Replaced>,
+    /// The permissions that the complete file gets, if they differ from those until then.
+    permissions: Option<Permissions>,
 }
 
 impl OutputPlace {
@@ -201,16 +219,58 @@ impl AtomicFile {
         }
     }
 
-    /// Writes everything to the disk and renames the temporary file to its final name.
+    /// Finds the temporary files that killed processes left when they wrote the same file.
+    /// [`commit`](Self::commit) removes them.
+    ///
+    /// Such a file belongs to this user, has one name, and no living process writes to it. It must
+    /// also satisfy `is_ours`, because a tree can bring files of any name. At most 100 files are
+    /// considered, and none on systems other than Unix.
+    pub fn find_leftovers(&mut self, is_ours: impl Fn(File) -> bool) {
+        if let Some(place) = &self.place {
+            self.leftovers = leftovers::find(&place.directory, place.name(), is_ours);
+        }
+    }
+
+    /// Returns the paths of the files that [`find_leftovers`](Self::find_leftovers) has found.
+    pub fn leftovers(&self) -> impl Iterator<Item = PathBuf> {
+        let place = self.place.iter();
+        place.flat_map(|place| {
+            self.leftovers.iter().map(|leftover| place.path.with_file_name(&leftover.name))
+        })
+    }
+
+    /// Lets only this user read the file until it is complete.
+    fn narrow(&mut self) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Some(place) = &mut self.place {
+            use std::os::unix::fs::PermissionsExt as _;
+            let whole = self.file.metadata()?.permissions();
+            let narrow = Permissions::from_mode(whole.mode() & 0o600);
+            // Not every file system has permissions to change.
+            if narrow.mode() != whole.mode() & 0o7777 && self.file.set_permissions(narrow).is_ok() {
+                place.permissions = Some(whole);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes everything to the disk, renames the temporary file to its final name, and removes the
+    /// leftovers that were found.
     ///
     /// # Errors
     /// The data did not reach the disk, or the file cannot be renamed.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
-        if let Some(place) = &self.place {
+        if let Some(place) = &mut self.place {
             // Before renaming, or a power failure could leave the new name without its content.
             self.file.sync_all()?;
+            if let Some(permissions) = place.permissions.take() {
+                self.file.set_permissions(permissions)?;
+            }
             place.temporary.rename(place.name())?;
+            for leftover in &self.leftovers {
+                leftover.remove(&place.directory);
+            }
             self.place = None;
         }
         Ok(())

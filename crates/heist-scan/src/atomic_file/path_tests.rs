@@ -174,6 +174,78 @@ fn the_new_file_inherits_restrictions_and_nothing_else() {
 }
 
 #[test]
+fn until_it_is_complete_only_the_user_may_read_a_file() {
+    let directory = temporary();
+    let path = directory.path().join("report");
+    for old in [None, Some(0o644), Some(0o444)] {
+        if let Some(old) = old {
+            fs::set_permissions(&path, Permissions::from_mode(old)).expect("it is mine");
+        }
+        let mut file = AtomicFile::create(&path).expect("it can be made");
+        let temporary = file.temporary_path().expect("a file");
+        assert_eq!(mode(&temporary) & 0o177, 0, "{old:?}");
+        file.write_all(b"after").expect("there is room");
+        file.commit().expect("it is renamed");
+        assert_eq!(mode(&path) & !old.unwrap_or(0o666), 0, "{old:?}");
+        assert_ne!(mode(&path) & 0o044, 0, "{old:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed() {
+    let directory = temporary();
+    let at = |name: &str| directory.path().join(name);
+    let (path, left) = (at("report"), at(".report.heist-0123456789abcdef"));
+    // Each of these is kept, for one reason.
+    let kept = [
+        at(".report.heist-0123456789abcde"),
+        at(".other.heist-0123456789abcdef"),
+        at(".report.heist-0000000000000001"),
+        at(".report.heist-0000000000000002"),
+        at(".report.heist-0000000000000003"),
+        at(".report.heist-0000000000000004"),
+    ];
+    fs::write(&left, "half").expect("a file");
+    fs::write(&kept[0], "half").expect("a file");
+    fs::write(&kept[1], "half").expect("a file");
+    fs::write(&kept[2], "not ours").expect("a file");
+    symlink(&left, &kept[3]).expect("a link");
+    fs::hard_link(&kept[1], &kept[4]).expect("another name");
+    fs::create_dir(&kept[5]).expect("a directory");
+    let ours = |file: fs::File| std::io::read_to_string(file).is_ok_and(|text| text == "half");
+
+    let mut living = AtomicFile::create(&path).expect("it can be made");
+    living.write_all(b"half").expect("there is room");
+    let unused = AtomicFile::create(&path).expect("it can be made");
+    drop(unused);
+    assert!(left.is_file(), "it is removed only with a complete file");
+    let mut file = AtomicFile::create(&path).expect("it can be made");
+    file.find_leftovers(ours);
+    assert!(file.leftovers().eq([left.clone()]));
+    file.commit().expect("it is renamed");
+    assert!(!left.exists());
+    for kept in kept {
+        assert!(kept.symlink_metadata().is_ok(), "{}", kept.display());
+    }
+    living.commit().expect("its file is still there");
+}
+
+#[test]
+fn a_leftover_that_was_exchanged_is_kept() {
+    let directory = temporary();
+    let (path, left) =
+        (directory.path().join("report"), directory.path().join(".report.heist-0123456789abcdef"));
+    fs::write(&left, "half").expect("a file");
+    let mut file = AtomicFile::create(&path).expect("it can be made");
+    file.find_leftovers(|_| true);
+    let other = directory.path().join("other");
+    fs::write(&other, "another file").expect("a file");
+    fs::rename(&other, &left).expect("it is replaced");
+    file.commit().expect("it is renamed");
+    assert_eq!(fs::read(&left).expect("it is kept"), b"another file");
+}
+
+#[test]
 fn a_replaced_file_can_be_read_only_if_it_is_untrusted() {
     let directory = temporary();
     let path = directory.path().join("report");

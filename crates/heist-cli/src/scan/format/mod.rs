@@ -3,6 +3,8 @@
 
 mod accounting;
 mod columns;
+#[cfg(all(test, unix))]
+mod hostile_tests;
 mod json;
 pub(super) mod jsonl;
 mod sarif;
