@@ -8,6 +8,7 @@
 //! | you want | use |
 //! |---|---|
 //! | to find a repository's parts | [`Layout`], through an [`Access`] |
+//! | every object of a repository, once | [`Sweep`], with an [`ObjectVisitor`] per worker |
 //! | an object by its id | [`ObjectStore`], [`ObjectReader`] |
 //! | commits, trees and tags | [`Commit`], [`Tree`], [`Tag`]: parsed where they lie |
 //! | names: branches, tags, `HEAD`, reflogs | [`Refs`], [`Layout::reflogs`] |
@@ -28,6 +29,7 @@ mod problem;
 mod repo;
 mod source_file;
 mod store;
+mod sweep;
 
 pub use access::{Access, Trust};
 pub use delta::DeltaOp;
@@ -40,3 +42,4 @@ pub use repo::layout::Layout;
 pub use repo::reflog::ReflogEntry;
 pub use repo::refs::{Head, Ref, Refs};
 pub use store::{Limits, ObjectReader, ObjectStore};
+pub use sweep::{Delta, ObjectVisitor, Sweep, SweepCounts, SweepReport, Unreadable, Visit};

@@ -63,62 +63,64 @@ pub(crate) fn open(
     }
 }
 
-/// Reads the header. `piece` is a buffer of [`PIECE`] bytes; afterwards it holds the first bytes of
-/// the file, whose number is returned, too.
-fn header(
-    file: &SourceFile,
-    inflater: &mut Inflater,
-    piece: &mut [u8],
-) -> Result<(LooseHeader, usize), ObjectError> {
-    let filled = file.read_at(0, piece)?;
-    let mut bytes = [0; HEADER_MAX];
-    let inflated = inflater.beginning(&piece[..filled], &mut bytes)?;
-    let header = LooseHeader::parse(&bytes[..inflated])
-        .ok_or(ObjectError::Corrupt("it has no header of a loose object"))?;
-    Ok((header, filled))
+/// A loose object whose header was read.
+#[derive(Debug)]
+pub(crate) struct LooseObject {
+    file: SourceFile,
+    pub header: LooseHeader,
+    /// How many bytes of the file are in the buffer.
+    filled: usize,
 }
 
-/// Reads the kind and the size.
-pub(crate) fn read_header(
-    file: &SourceFile,
-    inflater: &mut Inflater,
-    piece: &mut [u8],
-) -> Result<LooseHeader, ObjectError> {
-    header(file, inflater, piece).map(|(header, _)| header)
-}
+impl LooseObject {
+    /// Reads the header. `piece` is a buffer of [`PIECE`] bytes.
+    pub(crate) fn new(
+        file: SourceFile,
+        inflater: &mut Inflater,
+        piece: &mut [u8],
+    ) -> Result<Self, ObjectError> {
+        let filled = file.read_at(0, piece)?;
+        let mut bytes = [0; HEADER_MAX];
+        let inflated = inflater.beginning(&piece[..filled], &mut bytes)?;
+        let header = LooseHeader::parse(&bytes[..inflated])
+            .ok_or(ObjectError::Corrupt("it has no header of a loose object"))?;
+        Ok(Self { file, header, filled })
+    }
 
-/// Reads an object into `out`. An object of more than `size_max` bytes is an error.
-pub(crate) fn read(
-    file: &SourceFile,
-    inflater: &mut Inflater,
-    piece: &mut [u8],
-    size_max: u64,
-    out: &mut Vec<u8>,
-) -> Result<ObjectKind, ObjectError> {
-    let (header, filled) = header(file, inflater, piece)?;
-    if header.size > size_max {
-        return Err(ObjectError::TooLarge { size: header.size });
+    /// Reads the content into `out`. `piece` is as [`LooseObject::new`] has left it. An object of
+    /// more than `size_max` bytes is an error.
+    pub(crate) fn read(
+        &self,
+        inflater: &mut Inflater,
+        piece: &mut [u8],
+        size_max: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<ObjectKind, ObjectError> {
+        let LooseHeader { kind, size, len } = self.header;
+        if size > size_max {
+            return Err(ObjectError::TooLarge { size });
+        }
+        let all = size + len as u64;
+        if !can_inflate_to(self.file.len(), all) {
+            return Err(ObjectError::Corrupt("its inflated size is not what its header states"));
+        }
+        let all = usize::try_from(all).map_err(|_| ObjectError::TooLarge { size })?;
+        out.clear();
+        out.resize(all, 0);
+        if (self.filled as u64) < self.file.len() {
+            let mut offset = 0;
+            let read = |buffer: &mut [u8]| {
+                let read = self.file.read_at(offset, buffer)?;
+                offset += read as u64;
+                Ok(read)
+            };
+            inflater.pieces(piece, read, out)?;
+        } else {
+            inflater.whole(&piece[..self.filled], out)?;
+        }
+        out.drain(..len);
+        Ok(kind)
     }
-    let all = header.size + header.len as u64;
-    if !can_inflate_to(file.len(), all) {
-        return Err(ObjectError::Corrupt("its inflated size is not what its header states"));
-    }
-    let all = usize::try_from(all).map_err(|_| ObjectError::TooLarge { size: header.size })?;
-    out.clear();
-    out.resize(all, 0);
-    if (filled as u64) < file.len() {
-        let mut offset = 0;
-        let read = |buffer: &mut [u8]| {
-            let read = file.read_at(offset, buffer)?;
-            offset += read as u64;
-            Ok(read)
-        };
-        inflater.pieces(piece, read, out)?;
-    } else {
-        inflater.whole(&piece[..filled], out)?;
-    }
-    out.drain(..header.len);
-    Ok(header.kind)
 }
 
 /// The loose objects of an object directory.

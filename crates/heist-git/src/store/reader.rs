@@ -5,7 +5,7 @@ use super::{ObjectStore, Place};
 use crate::delta::{self, DeltaOp, DeltaSizes};
 use crate::id::ObjectId;
 use crate::inflate::{Inflater, can_inflate_to};
-use crate::loose;
+use crate::loose::{self, LooseObject};
 use crate::object::{Object, ObjectKind};
 use crate::pack::{EntryHeader, EntryKind};
 use crate::problem::{FileProblem, ObjectError};
@@ -136,8 +136,8 @@ impl<'s> ObjectReader<'s> {
             End::Loose { dir, id } => {
                 let file = loose::open(&self.store.dirs[dir], &id, &self.store.access)?;
                 let file = file.ok_or(ObjectError::Missing)?;
-                let header = loose::read_header(&file, &mut self.inflater, &mut self.piece)?;
-                (header.kind, header.size)
+                let object = LooseObject::new(file, &mut self.inflater, &mut self.piece)?;
+                (object.header.kind, object.header.size)
             }
         };
         match self.chain.first().copied() {
@@ -198,7 +198,8 @@ impl<'s> ObjectReader<'s> {
         let file = loose::open(&self.store.dirs[dir], id, &self.store.access)?;
         let file = file.ok_or(ObjectError::Missing)?;
         let most = self.store.limits.object_bytes;
-        loose::read(&file, &mut self.inflater, &mut self.piece, most, content)
+        let object = LooseObject::new(file, &mut self.inflater, &mut self.piece)?;
+        object.read(&mut self.inflater, &mut self.piece, most, content)
     }
 
     /// Inflates an entry of a pack: an object, or the instructions of a delta.

@@ -8,3 +8,4 @@ mod errors;
 mod layouts;
 mod names;
 mod objects;
+mod sweeps;
