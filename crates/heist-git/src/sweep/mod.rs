@@ -1,0 +1,258 @@
+//! A sweep visits every object of a store once, bases before their deltas, on an executor.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `visitor`, `report` | what the caller gives and gets |
+//! | `owners` | which copy of an object is visited |
+//! | `plan`, `forest` | what the index and the headers of a pack say, in arrays |
+//! | `tasks`, `worker`, `loose_objects` | the tasks, and what a worker does with them |
+//! | `decoder` | inflating and applying deltas, with a worker's buffers |
+//! | `memory` | the budgets, and why no task waits for itself |
+//! | `context` | what all workers share |
+
+mod context;
+mod decoder;
+mod forest;
+mod loose_objects;
+mod memory;
+mod owners;
+mod plan;
+mod report;
+mod tasks;
+mod visitor;
+mod worker;
+
+pub use report::{SweepCounts, SweepReport};
+pub use visitor::{Delta, ObjectVisitor, Unreadable, Visit};
+
+use crate::loose::LooseIds;
+use crate::pack::index::PackIndex;
+use crate::problem::FileError;
+use crate::store::ObjectStore;
+use context::{Context, PackWork, SweptPack};
+use decoder::delta_bytes_max;
+use heist::{CancelToken, ExecutorBuilder, ExecutorConfig, StartError};
+use memory::Memory;
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use tasks::Task;
+use worker::Worker;
+
+/// The most loose objects in one of the 256 parts of an object directory.
+const LOOSE_PER_PART_MAX: usize = 1_000_000;
+
+/// A sweep that may decode 512 times as many bytes as its packs have, and this many more, decodes
+/// all of every repository seen so far. (Of kubernetes, it is 24 times.)
+const DECODED_MIN: u64 = 16 << 30;
+const DECODED_PER_PACK_BYTE: u64 = 512;
+
+/// Visits every object of a store once.
+///
+/// ```no_run
+/// use heist_git::{Access, Layout, Limits, ObjectStore, ObjectVisitor, Sweep, Trust, Visit};
+///
+/// /// Counts the bytes of blobs that are new: not copied from an older or younger version.
+/// #[derive(Default)]
+/// struct NewBytes(u64);
+///
+/// impl ObjectVisitor for NewBytes {
+///     type State = ();
+///
+///     fn visit(&mut self, visit: &Visit<'_, ()>) -> Option<()> {
+///         self.0 += match &visit.delta {
+///             None => visit.content.len() as u64,
+///             Some(delta) => delta.inserted_bytes(),
+///         };
+///         Some(())
+///     }
+/// }
+///
+/// let access = Access::new(["."], Trust::RootsOnly)?;
+/// let layout = Layout::open(".", &access)?;
+/// let store = ObjectStore::open(&layout, &access, Limits::default())?;
+/// let report = Sweep::new(store).run(|_worker| NewBytes::default())?;
+/// let new: u64 = report.visitors.iter().map(|visitor| visitor.0).sum();
+/// println!("{new} new bytes in {} blobs", report.counts.accounted() - report.counts.unwanted);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// - Every object is visited, counted as [unwanted](SweepCounts::unwanted), or reported as
+///   [unreadable](ObjectVisitor::unreadable). Only a sweep that is cut leaves objects without an
+///   outcome, and says how many.
+/// - The contents in memory are bounded by [`Sweep::memory`]. Beside them, each object of a pack
+///   takes about 50 bytes.
+/// - The order is not defined, except that bases come before their deltas.
+#[derive(Debug)]
+pub struct Sweep {
+    store: Arc<ObjectStore>,
+    threads: Option<usize>,
+    memory: u64,
+    decoded_max: Option<u64>,
+    cancel: CancelToken,
+}
+
+impl Sweep {
+    /// Creates a sweep of a store.
+    #[must_use]
+    pub fn new(store: impl Into<Arc<ObjectStore>>) -> Self {
+        let store = store.into();
+        Self {
+            store,
+            threads: None,
+            memory: 160 << 20,
+            decoded_max: None,
+            cancel: CancelToken::new(),
+        }
+    }
+
+    /// Sets the number of threads. Default: the number of CPUs that the process may use.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Sets how many bytes of contents may be in memory at a time. Default 160 MiB, which is also
+    /// what objects of the default size limit need at least: two and a half times the limit.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Sets how many bytes are decoded before the sweep is cut. Default: 16 GiB and 512 times the
+    /// size of the packs. A hostile pack of a few kilobytes can state petabytes.
+    #[must_use]
+    pub fn decoded_bytes(mut self, most: u64) -> Self {
+        self.decoded_max = Some(most);
+        self
+    }
+
+    /// Sets a token that stops the sweep.
+    #[must_use]
+    pub fn cancel(mut self, cancel: CancelToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Visits every object. `visitor` makes the visitor of each worker.
+    ///
+    /// # Errors
+    /// Fails if the number of threads is unusable, or the system refuses a thread. What cannot be
+    /// read is in the report.
+    ///
+    /// # Panics
+    /// If a visitor panics, the sweep stops and the panic goes on here.
+    pub fn run<V: ObjectVisitor>(
+        self,
+        visitor: impl Fn(usize) -> V + Send + Sync + 'static,
+    ) -> Result<SweepReport<V>, StartError> {
+        let mut config = self.threads.map_or_else(ExecutorConfig::default, ExecutorConfig::new);
+        config.cancel = self.cancel.clone();
+        config.thread_name = "heist-git".to_owned();
+        let limits = self.store.limits().clone();
+        let object_bytes = limits.object_bytes.min(1 << 40);
+        let memory =
+            Memory::new(self.memory.min(1 << 50), object_bytes, delta_bytes_max(object_bytes));
+        let memory = memory.expect("no more than a budget can count");
+        let mut problems = self.store.problems().to_vec();
+        let (packs, pack_bytes) = swept_packs(&self.store, &mut problems);
+        let decoded_max = self.decoded_max.unwrap_or_else(|| {
+            pack_bytes.saturating_mul(DECODED_PER_PACK_BYTE).saturating_add(DECODED_MIN)
+        });
+        let mut context = Context::<V>::new(Arc::clone(&self.store), memory, decoded_max);
+        let (loose, loose_duplicates) = loose_objects(&self.store, &packs, &mut problems);
+        let mut duplicates = loose_duplicates;
+        let mut total = loose.len() as u64;
+        context.loose = loose;
+        for pack in packs {
+            total += pack.1.index.count() - pack.1.duplicates.len();
+            duplicates += pack.1.duplicates.len();
+            context.packs.push(SweptPack { path: pack.0, work: Mutex::new(Some(pack.1)) });
+        }
+        let context = Arc::new(context);
+        let executor = {
+            let context = Arc::clone(&context);
+            ExecutorBuilder::new(config).build(
+                move |worker| Worker::new(Arc::clone(&context), visitor(worker)),
+                |task, ctx| {
+                    let (worker, mut queue): (&mut Worker<V>, _) = ctx.split();
+                    worker.run(task, &mut queue);
+                },
+            )?
+        };
+        let _ = context.executor.set(executor.handle());
+        let packs = (0..context.packs.len() as u32).map(Task::Pack);
+        let loose = (!context.loose.is_empty()).then(|| Task::Loose(0..context.loose.len() as u32));
+        // Refused only if the sweep is cancelled already.
+        let _ = executor.handle().spawn_batch(packs.chain(loose));
+        let metrics = executor.join();
+        let mut results = context.results();
+        let mut counts = std::mem::take(&mut results.counts);
+        counts.duplicates = duplicates;
+        problems.append(&mut results.problems);
+        Ok(SweepReport {
+            visitors: std::mem::take(&mut results.visitors),
+            cut: total.saturating_sub(counts.accounted()),
+            counts,
+            problems,
+            buffers_high_water: context.memory.high_water(),
+            metrics,
+        })
+    }
+}
+
+/// Loads the indexes, and finds out which objects several packs have. The largest packs come first.
+fn swept_packs(
+    store: &ObjectStore,
+    problems: &mut Vec<FileError>,
+) -> (Vec<(PathBuf, PackWork)>, u64) {
+    let mut indexes = Vec::new();
+    let mut bytes = 0;
+    for pack in store.packs() {
+        let index = PackIndex::open(store.access(), pack.index.path(), store.hash_kind());
+        match index.and_then(PackIndex::into_memory) {
+            Ok(index) => indexes.push((pack.path().to_owned(), index)),
+            Err(error) => problems.push(error),
+        }
+        bytes += store
+            .access()
+            .resolve(pack.path())
+            .and_then(|path| path.metadata().map_err(|error| FileError::new(path, error)))
+            .map_or(0, |metadata| metadata.len());
+    }
+    indexes.sort_by_key(|(_, index)| std::cmp::Reverse(index.count()));
+    let all: Vec<_> = indexes.iter().map(|(_, index)| index).collect();
+    // The indexes are in memory and were checked, so nothing fails here.
+    let duplicates = owners::duplicates(&all).unwrap_or_default();
+    let with_duplicates = indexes.into_iter().zip(duplicates);
+    let works = with_duplicates
+        .map(|((path, index), duplicates)| (path, PackWork { index, duplicates }))
+        .collect();
+    (works, bytes)
+}
+
+/// Lists the loose objects that no pack has, each once, and counts the others.
+fn loose_objects(
+    store: &ObjectStore,
+    packs: &[(PathBuf, PackWork)],
+    problems: &mut Vec<FileError>,
+) -> (Vec<(u32, crate::ObjectId)>, u64) {
+    let mut loose = Vec::new();
+    let mut seen = HashSet::new();
+    let mut duplicates = 0;
+    for (dir, objects) in store.object_dirs().iter().enumerate() {
+        let found = LooseIds::list(objects, store.hash_kind(), store.access(), LOOSE_PER_PART_MAX);
+        problems.extend(found.problems);
+        for id in found.ids {
+            let in_pack = packs.iter().any(|(_, pack)| matches!(pack.index.find(&id), Ok(Some(_))));
+            if in_pack || !seen.insert(id) {
+                duplicates += 1;
+            } else {
+                loose.push((dir as u32, id));
+            }
+        }
+    }
+    (loose, duplicates)
+}

@@ -1,0 +1,11 @@
+//! Tests of the public behaviour, in one program. The oracle is the real git, on repositories that
+//! the tests make.
+
+mod git;
+mod history;
+
+mod errors;
+mod layouts;
+mod names;
+mod objects;
+mod sweeps;
