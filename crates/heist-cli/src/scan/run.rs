@@ -65,7 +65,6 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result
         confidence: settings.confidence.value,
         hiding: settings.hiding(off),
         show_secrets: presentation.show_secrets,
-        masks_excerpts: settings.restricts_rules(),
         strips_dot: !settings.paths_were_given,
     };
     let collector = Arc::new(Collector::new(options, suppression, stream, interrupt.token()));
