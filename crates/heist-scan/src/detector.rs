@@ -74,6 +74,9 @@ pub struct Match {
     pub reason: Cow<'static, str>,
     /// Who wants it, and whether the scanned tree hides it.
     pub standing: Standing,
+    /// Whether the match is not a secret itself but identifies one, such as the ID of a key. It is
+    /// not masked: it is needed to revoke the secret.
+    pub is_identifier: bool,
 }
 
 impl Match {
@@ -99,6 +102,7 @@ impl Match {
             confidence,
             reason: Cow::Borrowed(""),
             standing: Standing::Chosen,
+            is_identifier: false,
         }
     }
 
@@ -139,6 +143,13 @@ pub trait Detector: Send + Sync + 'static {
     /// Returns how far around a position [`Detector::scan`] looks.
     fn required_overlap(&self) -> Overlap;
 
+    /// Returns `true` if the detector finds everything that the built-in rules find, or nothing at
+    /// all. If it does not, a scan searches around each match with the built-in rules as well, so
+    /// that excerpts mask secrets that this detector does not look for.
+    fn finds_builtin(&self) -> bool {
+        false
+    }
+
     /// Returns `false` if an object with this [path](Chunk::path) is not worth opening.
     fn wants(&self, path: &Path) -> bool {
         let _ = path;
@@ -168,6 +179,10 @@ impl<D: Detector> Detector for Arc<D> {
 
     fn required_overlap(&self) -> Overlap {
         D::required_overlap(self)
+    }
+
+    fn finds_builtin(&self) -> bool {
+        D::finds_builtin(self)
     }
 
     fn wants(&self, path: &Path) -> bool {

@@ -23,6 +23,8 @@ pub struct Finding {
     pub remedy: Arc<str>,
     /// The decoded secret. It prints as a mask.
     pub secret: Secret,
+    /// The secret as reports show it: its mask, or an identifier in full.
+    pub shown: String,
     /// The hash that stands for the secret in reports.
     pub fingerprint: Fingerprint,
     /// The byte offsets of the secret in the object.
@@ -71,6 +73,7 @@ impl Finding {
             description: "".into(),
             remedy: "".into(),
             fingerprint: secret.fingerprint(),
+            shown: secret.masked(),
             secret,
             offset: 0..0,
             line: 1,

@@ -2,7 +2,7 @@
 //!
 //! Not guaranteed: a `Secret` does not wipe its memory when it is dropped.
 
-use crate::parsers::canonical_key;
+use crate::parsers::{canonical_key, pem_label};
 use std::fmt;
 
 /// The bytes of a secret. `Display` and `Debug` print a mask instead of them.
@@ -31,11 +31,15 @@ impl Secret {
         &self.0
     }
 
-    /// Returns the [mask](mask) of the secret: enough to recognise a secret you know, and at most a
-    /// quarter of it.
+    /// Returns what may be shown of the secret: the kind and the fingerprint of a private key, and
+    /// of every other secret its [mask](mask), which is enough to recognise a secret you know, and
+    /// at most a quarter of it.
     #[must_use]
     pub fn masked(&self) -> String {
-        mask(&self.0)
+        match private_key_kind(&self.0) {
+            Some(kind) => format!("{kind}private key, fingerprint {}", self.fingerprint()),
+            None => mask(&self.0),
+        }
     }
 
     /// Returns the fingerprint of the secret under a key that everyone knows. Equal secrets have
@@ -73,6 +77,26 @@ pub fn mask(bytes: &[u8]) -> String {
     masked.push_str("******");
     masked.extend(bytes[bytes.len() - behind..].iter().map(shown));
     masked
+}
+
+/// Returns the kind of a private key, to be followed by `private key`; or `None` if the secret is
+/// not the text of a private key.
+fn private_key_kind(secret: &[u8]) -> Option<&'static str> {
+    if let Some(label) = pem_label(secret) {
+        return match label {
+            b"RSA PRIVATE KEY" => Some("RSA "),
+            b"EC PRIVATE KEY" => Some("EC "),
+            b"DSA PRIVATE KEY" => Some("DSA "),
+            b"OPENSSH PRIVATE KEY" => Some("OpenSSH "),
+            b"ENCRYPTED PRIVATE KEY" => Some("encrypted "),
+            b"PGP PRIVATE KEY BLOCK" => Some("OpenPGP "),
+            label if label.ends_with(b"PRIVATE KEY") => Some(""),
+            _ => None,
+        };
+    }
+    let begins = |text: &str| secret.starts_with(text.as_bytes());
+    (begins("PuTTY-User-Key-File-").then_some("PuTTY "))
+        .or(begins("<RSAKeyValue>").then_some("RSA "))
 }
 
 /// A public key: the fingerprints in a report distinguish secrets, but do not protect a secret that

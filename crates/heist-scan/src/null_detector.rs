@@ -15,6 +15,10 @@ impl Detector for NullDetector {
 
     fn scratch(&self) {}
 
+    fn finds_builtin(&self) -> bool {
+        true
+    }
+
     fn required_overlap(&self) -> Overlap {
         Overlap::default()
     }

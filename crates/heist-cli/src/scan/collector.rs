@@ -9,7 +9,6 @@
 
 use super::format::jsonl;
 use super::hidden::{Hidden, HiddenFindings, HidingRules};
-use super::masker::Masker;
 use super::output::ReportOutput;
 use super::report_buffer::ReportBuffer;
 use super::reported_finding::ReportedFinding;
@@ -32,9 +31,6 @@ pub(crate) struct CollectorOptions {
     pub(crate) hiding: HidingRules,
     /// Whether secrets are shown without masking.
     pub(crate) show_secrets: bool,
-    /// Whether an excerpt may contain secrets that the chosen rules do not search for, so that they
-    /// must be masked as well.
-    pub(crate) masks_excerpts: bool,
     /// Whether a leading `./` is removed from paths, because the user gave no PATH.
     pub(crate) strips_dot: bool,
 }
@@ -44,7 +40,6 @@ pub(crate) struct CollectorOptions {
 pub(crate) struct Collector {
     options: CollectorOptions,
     suppression: Suppression,
-    masker: Option<Masker>,
     /// Whether each finding is written as soon as it arrives.
     streams: bool,
     /// Cancels the scan.
@@ -106,9 +101,7 @@ impl Collector {
             streamed: Listed::default(),
             reported: 0,
         });
-        let masks = options.masks_excerpts && !options.show_secrets;
-        let masker = masks.then(Masker::default);
-        Self { options, suppression, masker, streams, cancel, state }
+        Self { options, suppression, streams, cancel, state }
     }
 
     fn state(&self) -> MutexGuard<'_, CollectorState> {
@@ -201,9 +194,6 @@ impl Sink for Collector {
         };
         if let Some(until) = self.suppression.accepted_until(&finding) {
             finding.reason = format!("{}; accepted until {until}", finding.reason).into();
-        }
-        if let Some(masker) = &self.masker {
-            finding.excerpt = masker.mask(&finding);
         }
         let reported = ReportedFinding::new(finding, path, self.options.show_secrets);
         if self.streams {

@@ -230,6 +230,10 @@ impl Detector for AtPath {
         self.detector.required_overlap()
     }
 
+    fn finds_builtin(&self) -> bool {
+        self.detector.finds_builtin()
+    }
+
     fn wants(&self, _: &Path) -> bool {
         self.detector.wants(&self.path)
     }

@@ -17,7 +17,6 @@
 //! | `places` | the paths of findings, independent of how the user spelled the PATHs |
 //! | `collector` | receives findings, then buffers or writes them |
 //! | `reported_finding` | a finding as the report shows it, masked |
-//! | `masker` | masks secrets in excerpts that the chosen rules did not search for |
 //! | `report_buffer` | the findings that wait for the report, within a memory limit |
 //! | `named` | which PATHs were named but not scanned |
 //! | `engine` | runs the scan; `heist baseline` uses it as well |
@@ -44,7 +43,6 @@ pub(crate) mod found_baseline;
 mod hidden;
 #[cfg(test)]
 mod hostile_files_tests;
-mod masker;
 mod named;
 mod obedience;
 pub(crate) mod origin;

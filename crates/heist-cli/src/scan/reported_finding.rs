@@ -18,7 +18,7 @@ pub(crate) struct ReportedFinding {
     pub(crate) description: Arc<str>,
     pub(crate) remedy: Arc<str>,
     pub(crate) fingerprint: Fingerprint,
-    /// The secret, masked unless secrets are shown.
+    /// The secret, masked unless secrets are shown. An identifier is never masked.
     pub(crate) secret: Box<[u8]>,
     /// The line around the secret, masked in the same way.
     pub(crate) excerpt: Box<[u8]>,
@@ -40,7 +40,7 @@ impl ReportedFinding {
         let (secret, excerpt) = if show_secrets {
             (finding.secret.reveal().into(), finding.excerpt_revealed.reveal().into())
         } else {
-            (finding.secret.masked().into_bytes().into(), finding.excerpt.into_bytes().into())
+            (finding.shown.into_bytes().into(), finding.excerpt.into_bytes().into())
         };
         // A rule without a description is shown by its id.
         let says_nothing = finding.description.trim().is_empty();

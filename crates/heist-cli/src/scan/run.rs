@@ -68,7 +68,6 @@ pub(crate) fn run(
         confidence: settings.confidence.value,
         hiding: settings.hiding(off),
         show_secrets: presentation.show_secrets,
-        masks_excerpts: settings.restricts_rules(),
         strips_dot: !settings.paths_were_given,
     };
     let collector = Arc::new(Collector::new(options, suppression, stream, interrupt.token()));

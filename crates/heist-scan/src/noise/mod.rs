@@ -10,6 +10,7 @@
 //! | `content` | hashes, images, public keys, Base64 of text |
 //! | `location` | paths of tests, documentation, minified code, tables of numbers |
 //! | `generic`, `password` | the strict checks |
+//! | `ordinary` | the opposite: text that may be shown beside a secret |
 //!
 //! Invariants: an answer depends only on the arguments. The filter reads a bounded part of a
 //! secret, its key, line and path, and does not allocate. It keeps random tokens of 20 characters
@@ -24,6 +25,7 @@ mod entropy;
 mod form;
 mod generic;
 mod location;
+mod ordinary;
 mod password;
 mod regular;
 mod vocabulary;
@@ -32,6 +34,7 @@ mod vocabulary;
 mod tests;
 
 pub use entropy::shannon_entropy;
+pub(crate) use ordinary::is_ordinary;
 
 use composition::SECRET_BYTES_READ;
 use regular::{Regularity, is_prefix_and_one_character, regularity};

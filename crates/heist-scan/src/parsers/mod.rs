@@ -47,6 +47,7 @@ use crate::rules::ParserKind;
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
 pub(crate) use generic::examine_assignment as examine_generic;
 pub use pem::canonical_key;
+pub(crate) use pem::label as pem_label;
 pub(crate) use url::{JUDGED_LENGTH_MAX, percent_decoded};
 pub(crate) use value_finder::{AssignmentText, ValueFinder};
 

@@ -33,7 +33,7 @@ const FORGIVING: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Returns the label between `-----BEGIN ` and the dashes after it.
-pub(super) fn label(text: &[u8]) -> Option<&[u8]> {
+pub(crate) fn label(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(BEGIN)?;
     let length = rest
         .iter()

@@ -37,6 +37,7 @@ pub(super) fn build(
         (Some(base), Some(pattern)) => Rule {
             pattern,
             checksum: None,
+            identifier: false,
             max_length: MAX_LENGTH_DEFAULT,
             examples: Vec::new(),
             counter_examples: Vec::new(),
@@ -87,6 +88,7 @@ fn apply(entry: RuleEntry, rule: &mut Rule) {
     replace(&mut rule.confidence, entry.confidence);
     replace(&mut rule.max_length, entry.max_length);
     replace(&mut rule.generic, entry.generic);
+    replace(&mut rule.identifier, entry.identifier);
     replace(&mut rule.examples, entry.examples);
     replace(&mut rule.counter_examples, entry.counter_examples);
     rule.path = entry.path.or(rule.path.take());

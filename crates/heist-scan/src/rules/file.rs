@@ -53,6 +53,7 @@ pub(super) struct RuleEntry {
     pub(super) checksum: Option<Checksum>,
     pub(super) remedy: Option<String>,
     pub(super) generic: Option<bool>,
+    pub(super) identifier: Option<bool>,
     pub(super) keywords: Vec<String>,
     pub(super) tags: Vec<String>,
     pub(super) examples: Option<Vec<String>>,
@@ -246,6 +247,10 @@ fn field(
         "maxlength" => entry.max_length = Some(max_length(value.get_ref()).map_err(here)?),
         "generic" => {
             entry.generic = Some(value::boolean("generic", value.get_ref()).map_err(here)?);
+        }
+        "identifier" => {
+            entry.identifier =
+                Some(value::boolean("identifier", value.get_ref()).map_err(here)?);
         }
         "skipreport" => {
             entry.skip_report = value::boolean("skipReport", value.get_ref()).map_err(here)?;

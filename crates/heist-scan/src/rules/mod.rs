@@ -35,6 +35,7 @@
 //! | `remedy` | what to do about a finding |
 //! | `examples`, `counterExamples` | texts in which the rule finds its secret, or finds nothing |
 //! | `generic` | `true` for noisy rules, which `--no-generic` turns off |
+//! | `identifier` | `true` if reports show what the rule finds in full, because it only identifies a secret |
 
 mod assembly;
 mod budget;

@@ -63,6 +63,9 @@ pub struct Rule {
     pub counter_examples: Vec<String>,
     /// `true` for the noisy rules that can be switched off together.
     pub generic: bool,
+    /// `true` if what the rule finds is not a secret but identifies one, such as the ID of a key.
+    /// Reports show it in full, because it is needed to revoke the secret.
+    pub identifier: bool,
 }
 
 impl Rule {
@@ -86,6 +89,7 @@ impl Rule {
             examples: Vec::new(),
             counter_examples: Vec::new(),
             generic: false,
+            identifier: false,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! [`Assembler`]: decides which matches of one object become findings, and which secrets each
-//! excerpt must mask.
+//! [`Assembler`]: decides which matches of one object become findings, and knows the secrets near
+//! each of them.
 //!
 //! Of matches whose secrets overlap, the strongest survives: the most certain, then the longest,
 //! then the match of the earliest rule. A match is dropped if and only if a surviving match
@@ -20,11 +20,10 @@
 //!
 //! Invariant: findings come out in the order of their secrets.
 
-use super::capture::{Captured, EXCERPT_BYTES};
-use super::excerpt::excerpts;
+use super::capture::Captured;
+use super::visible::{KNOWN_BYTES, KnownSecret, Near, Shown};
 use crate::confidence::Confidence;
 use crate::detector::{Match, RuleIndex};
-use crate::masked::Secret;
 use crate::tree_rules::Standing;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
@@ -78,27 +77,49 @@ pub(crate) struct Assembler {
     survives: Vec<bool>,
     /// The survivors of the last decided cluster.
     survivors: Vec<Rival>,
-    /// The secrets before `waiting` that may be in an excerpt of it.
-    passed: Vec<Range<u64>>,
+    /// The secrets before `waiting` that may be near it.
+    passed: Vec<Near>,
     /// Scratch memory for deciding a cluster.
     by_strength: Vec<usize>,
-    /// Scratch memory for the secrets around one match.
-    around: Vec<Range<u64>>,
+    /// Whether the search ended before the object did, so that not all secrets are known.
+    is_incomplete: bool,
 }
 
 /// A match that becomes a finding.
 #[derive(Debug)]
 pub(crate) struct Assembled<'a> {
     pub(crate) captured: &'a Captured,
-    /// The secrets that its excerpt may contain.
-    around: &'a mut Vec<Range<u64>>,
+    /// The secrets before it, and those that begin after it or at the same place.
+    before: &'a [Near],
+    after: &'a [Captured],
+    is_incomplete: bool,
 }
 
 impl Assembled<'_> {
-    /// Returns the excerpt with its secrets masked, and the excerpt with its secrets.
-    pub(crate) fn excerpts(self) -> (String, Secret) {
-        excerpts(self.captured, self.around)
+    /// Decides what the finding shows.
+    pub(super) fn shown(&self) -> Shown {
+        let within = self.captured.known_within();
+        let is_before = |near: &&Near| near.place.end > within.start;
+        let before = self.before.iter().filter(is_before).map(Near::as_known);
+        let count = self.after.partition_point(|after| after.found.secret.start < within.end);
+        // Many rules may find the same secret.
+        let is_other = |&at: &usize| {
+            let (this, before) = (&self.after[at].found, at.checked_sub(1));
+            before.is_none_or(|before| !is_same(this, &self.after[before].found))
+        };
+        let after = (0..count).filter(is_other).map(|at| {
+            let found = &self.after[at].found;
+            let decoded = found.decoded.as_deref();
+            KnownSecret { place: &found.secret, decoded, is_identifier: found.is_identifier }
+        });
+        let near = self.captured.near().filter(|_| !self.is_incomplete);
+        Shown::of(self.captured, near.map(|near| before.chain(after).chain(near.map(Near::as_known))))
     }
+}
+
+/// Returns `true` if two matches found the same secret in the same way.
+fn is_same(a: &Match, b: &Match) -> bool {
+    a.secret == b.secret && a.decoded == b.decoded && a.is_identifier == b.is_identifier
 }
 
 impl Assembler {
@@ -108,6 +129,13 @@ impl Assembler {
         self.survives.clear();
         self.survivors.clear();
         self.passed.clear();
+        self.is_incomplete = false;
+    }
+
+    /// Says that the search ended before the object did. What has not been emitted by now shows
+    /// nothing of the text around it.
+    pub(crate) fn end_early(&mut self) {
+        self.is_incomplete = true;
     }
 
     /// Adds matches, in any order.
@@ -123,7 +151,7 @@ impl Assembler {
         // The decided matches begin before everything that was added since.
         self.waiting[self.survives.len()..].sort_unstable_by(|a, b| in_order(&a.found, &b.found));
         self.decide(known_to);
-        let Self { waiting, survives, passed, around, .. } = self;
+        let Self { waiting, survives, passed, is_incomplete, .. } = self;
         // Thousands of rules may match the same text, so work that only depends on where a secret
         // begins is done once for each beginning, and equal secrets are kept once.
         let (mut done, mut begin) = (0, None);
@@ -135,18 +163,14 @@ impl Assembler {
             let own = &this.found.secret;
             if begin != Some(own.start) {
                 begin = Some(own.start);
-                passed.retain(|before| before.end + EXCERPT_BYTES as u64 > own.start);
+                passed.retain(|before| before.place.end + KNOWN_BYTES > own.start);
             }
             if survives {
-                around.clear();
-                around.extend(passed.iter().cloned());
-                let after = waiting[done..].iter().map(|after| &after.found.secret);
-                around.extend(after.take_while(|after| after.start < this.concerned_to()).cloned());
-                around.dedup();
-                emit(Assembled { captured: this, around });
+                let (before, after, is_incomplete) = (&**passed, &waiting[done..], *is_incomplete);
+                emit(Assembled { captured: this, before, after, is_incomplete });
             }
-            if passed.last() != Some(own) {
-                passed.push(own.clone());
+            if !passed.last().is_some_and(|last| last.is(&this.found)) {
+                passed.push(Near::of(&this.found));
             }
         }
         waiting.drain(..done);
@@ -206,9 +230,11 @@ fn in_order(a: &Match, b: &Match) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use super::super::builtin_search::BuiltinSearch;
     use super::super::capture::capture;
     use super::super::lines::{LineCursor, LinePosition};
     use super::*;
+    use crate::chunk::Chunk;
     use crate::newline::Newline;
 
     /// Returns which of the secrets, each with its confidence, survive if they become known in
@@ -226,7 +252,8 @@ mod tests {
                 .collect();
             let mut captured = Vec::new();
             let cursor = LineCursor::new(LinePosition::BEGIN, 0, Newline::Byte);
-            capture(&mut matches, &text, 0, cursor, &mut captured);
+            let (window, mut search) = (Chunk::whole(&text, "".as_ref()), BuiltinSearch::default());
+            capture(&mut matches, &window, cursor, &mut search, &mut captured);
             assembler.add(captured);
             known_to += step;
             let mut emit = |one: Assembled<'_>| emitted.push(one.captured.found.secret.clone());
@@ -261,7 +288,8 @@ mod tests {
                 .collect();
             let (mut assembler, mut captured) = (Assembler::default(), Vec::new());
             let cursor = LineCursor::new(LinePosition::BEGIN, 0, Newline::Byte);
-            capture(&mut matches, &[b'x'; 100], 0, cursor, &mut captured);
+            let (window, mut search) = (Chunk::whole(&[b'x'; 100], "".as_ref()), BuiltinSearch::default());
+            capture(&mut matches, &window, cursor, &mut search, &mut captured);
             assembler.add(captured);
             let mut rules = Vec::new();
             assembler.settle(u64::MAX, &mut |one| rules.push(one.captured.found.rule.0));

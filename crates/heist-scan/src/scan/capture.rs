@@ -1,19 +1,24 @@
 //! [`Captured`]: a match together with the text around it, copied while that text is in memory.
 //!
 //! Invariant: a capture depends on the object alone and not on the window. It uses only bytes
-//! within [`CONTEXT_BYTES`] of the secret, and the window always contains them.
+//! within [`NEIGHBOURHOOD_BYTES`](super::visible::NEIGHBOURHOOD_BYTES) of the secret, and the
+//! window always contains them.
 
-use super::lines::{LineCursor, LinePosition};
+use super::builtin_search::BuiltinSearch;
+use super::lines::LineCursor;
+use super::lines::LinePosition;
+use super::visible::{KNOWN_BYTES, Near, Neighbourhood, neighbourhoods};
+use crate::chunk::Chunk;
 use crate::detector::Match;
 use crate::encoding::Encoding;
 use crate::newline::Newline;
 use memchr::memmem;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The maximum distance between a secret and a comment that allows it. Excerpts look no further
 /// either.
-pub(crate) const CONTEXT_BYTES: usize = 512;
+const CONTEXT_BYTES: usize = 512;
 
 /// The number of bytes that an excerpt shows before the secret, and after it.
 pub(crate) const EXCERPT_BYTES: usize = 80;
@@ -35,8 +40,8 @@ pub(crate) struct Captured {
     pub(crate) last: LinePosition,
     /// The offsets of the excerpt in the object.
     pub(crate) excerpt: Range<u64>,
-    /// The bytes of the excerpt, and of the rest of the secret if that is longer.
-    text: Box<[u8]>,
+    /// The text around it, and around other secrets near it.
+    around: Arc<Neighbourhood>,
     pub(crate) allowed: bool,
 }
 
@@ -49,19 +54,56 @@ impl Captured {
     /// Returns about how much memory it takes.
     pub(crate) fn memory(&self) -> u64 {
         let decoded = self.found.decoded.as_ref().map_or(0, |decoded| decoded.len());
-        (size_of::<Self>() + self.text.len() + decoded) as u64
+        let share = self.around.bytes.len() / self.around.shared_by;
+        (size_of::<Self>() + share + decoded) as u64
     }
 
     /// Returns the excerpt as the object contains it.
     pub(crate) fn excerpt_bytes(&self) -> &[u8] {
-        &self.text[..distance(self.excerpt.start, self.excerpt.end).min(self.text.len())]
+        self.text_at(&self.excerpt)
     }
 
     /// Returns the secret as the object contains it.
     pub(crate) fn raw_secret(&self) -> &[u8] {
-        let from = distance(self.excerpt.start, self.found.secret.start).min(self.text.len());
-        let to = distance(self.excerpt.start, self.found.secret.end).min(self.text.len());
-        &self.text[from..to]
+        self.text_at(&self.found.secret)
+    }
+
+    /// Returns the text at this place of the object, as far as other secrets near this one are
+    /// known.
+    pub(super) fn text_at(&self, place: &Range<u64>) -> &[u8] {
+        let within = self.known_within();
+        let at = |offset: u64| {
+            let offset = offset.clamp(within.start, within.end);
+            distance(self.around.offset, offset).min(self.around.bytes.len())
+        };
+        &self.around.bytes[at(place.start)..at(place.end)]
+    }
+
+    /// Returns the bytes before and after this place, without the zero bytes of UTF-16.
+    pub(super) fn bytes_beside(&self, place: &Range<u64>) -> (Option<u8>, Option<u8>) {
+        let before = self.text_at(&(place.start.saturating_sub(2)..place.start));
+        let after = self.text_at(&(place.end..place.end + 2));
+        let is_text = |byte: &&u8| **byte != 0;
+        (before.iter().rev().find(is_text).copied(), after.iter().find(is_text).copied())
+    }
+
+    /// Returns the part of the object in which other secrets affect what this one shows.
+    pub(super) fn known_within(&self) -> Range<u64> {
+        let Range { start, end } = self.found.secret;
+        start.saturating_sub(KNOWN_BYTES)..end.saturating_add(KNOWN_BYTES)
+    }
+
+    /// Returns what the excerpt must not show, as offsets in the object, in order.
+    pub(super) fn doubtful(&self) -> impl Iterator<Item = &Range<u64>> {
+        let doubtful = &self.around.doubtful;
+        let first = doubtful.partition_point(|range| range.end <= self.excerpt.start);
+        doubtful[first..].iter().take_while(|range| range.start < self.excerpt.end)
+    }
+
+    /// Returns what the search with the built-in rules found near the secret, or `None` if it was
+    /// stopped.
+    pub(super) fn near(&self) -> Option<impl Iterator<Item = &Near> + Clone> {
+        self.around.is_complete.then(|| self.around.near(self.known_within()))
     }
 
     /// Returns the decoded secret.
@@ -70,9 +112,9 @@ impl Captured {
     }
 
     /// Returns the offset up to which other secrets affect this one, because they overlap it or are
-    /// in its excerpt.
+    /// near it.
     pub(crate) fn concerned_to(&self) -> u64 {
-        self.found.secret.end.max(self.excerpt.end)
+        self.known_within().end
     }
 }
 
@@ -80,41 +122,60 @@ fn distance(from: u64, to: u64) -> usize {
     usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX)
 }
 
-/// Captures the matches of a chunk, given the window around it. The window and `cursor` begin at
-/// `offset`.
+/// Captures the matches of a chunk. `window` contains everything around them, `cursor` is where it
+/// begins, and `search` finds other secrets near them.
 pub(crate) fn capture(
     matches: &mut Vec<Match>,
-    window: &[u8],
-    offset: u64,
+    window: &Chunk<'_>,
     mut cursor: LineCursor,
+    search: &mut BuiltinSearch,
     captured: &mut Vec<Captured>,
 ) {
+    let (bytes, offset) = (window.bytes, window.offset);
     matches.sort_unstable_by_key(|found| found.secret.start);
-    for mut found in matches.drain(..) {
+    for found in &mut *matches {
         // A detector that reports offsets outside of the window is wrong, but must not cause a
         // panic.
-        let end = offset + window.len() as u64;
+        let end = offset + bytes.len() as u64;
         found.secret.start = found.secret.start.clamp(offset, end);
         found.secret.end = found.secret.end.clamp(found.secret.start, end);
-        let (from, to) = (distance(offset, found.secret.start), distance(offset, found.secret.end));
-        cursor.move_to(found.secret.start, window, offset);
-        let start = cursor.position;
-        let mut last = cursor;
-        last.move_to(found.secret.end.saturating_sub(1), window, offset);
-
+    }
+    let at = |place: &Range<u64>| distance(offset, place.start)..distance(offset, place.end);
+    let groups = neighbourhoods(matches.iter().map(|found| at(&found.secret)), bytes.len());
+    let mut rest = matches.drain(..);
+    for (part, count) in groups {
         let newline = cursor.newline;
-        let line = newline.line_around(window, offset, &(from..to), CONTEXT_BYTES);
-        let comments = [&window[line.start..from], &window[to..line.end]];
-        let excerpt = excerpt_of(window, offset, from..to, &line, newline, found.encoding);
-        let text = window[excerpt.start..excerpt.end.max(to)].into();
-        captured.push(Captured {
-            start,
-            last: last.position,
-            excerpt: offset + excerpt.start as u64..offset + excerpt.end as u64,
-            text,
-            allowed: comments.into_iter().any(|comment| allows(comment, found.encoding)),
-            found,
-        });
+        let group: Vec<(Match, Range<usize>, Range<usize>)> = rest
+            .by_ref()
+            .take(count)
+            .map(|found| {
+                let secret = at(&found.secret);
+                let line = newline.line_around(bytes, offset, &secret, CONTEXT_BYTES);
+                let excerpt = excerpt_of(bytes, offset, secret, &line, newline, found.encoding);
+                (found, line, excerpt)
+            })
+            .collect();
+        let excerpts = group.iter().map(|(_, _, excerpt)| excerpt.clone());
+        let mut around = Neighbourhood::new(bytes, offset, part.clone(), excerpts);
+        let near = search.find(window, &part);
+        around.add_near(near.drain(..), !window.stop.is_stopped());
+        let around = Arc::new(around);
+        for (found, line, excerpt) in group {
+            cursor.move_to(found.secret.start, bytes, offset);
+            let start = cursor.position;
+            let mut last = cursor;
+            last.move_to(found.secret.end.saturating_sub(1), bytes, offset);
+            let secret = at(&found.secret);
+            let comments = [&bytes[line.start..secret.start], &bytes[secret.end..line.end]];
+            captured.push(Captured {
+                start,
+                last: last.position,
+                excerpt: offset + excerpt.start as u64..offset + excerpt.end as u64,
+                around: Arc::clone(&around),
+                allowed: comments.into_iter().any(|comment| allows(comment, found.encoding)),
+                found,
+            });
+        }
     }
 }
 

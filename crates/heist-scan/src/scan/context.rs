@@ -1,8 +1,9 @@
 //! [`ScanContext`]: what all workers of a scan share.
 
 use super::builder::ScanSettings;
-use super::capture::CONTEXT_BYTES;
-use crate::detector::{Detector, Overlap};
+use super::builtin_search::BuiltinSearch;
+use super::visible::NEIGHBOURHOOD_BYTES;
+use crate::detector::Detector;
 use crate::report::{Incomplete, IncompleteList, OutcomeCounts, ScanReport, Stopped};
 use crate::sink::Sink;
 use crate::window::SurroundingBytes;
@@ -41,12 +42,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Returns the bytes that must be in memory around the positions a detector searches: its overlap,
-/// and what a finding shows of the line.
-pub(super) fn surroundings(overlap: Overlap) -> SurroundingBytes {
-    SurroundingBytes {
-        before: overlap.before + CONTEXT_BYTES,
-        after: overlap.after + CONTEXT_BYTES,
-    }
+/// what affects the text that a finding shows, and what the search for other secrets in that needs.
+pub(super) fn surroundings(detector: &impl Detector) -> SurroundingBytes {
+    let overlap = detector.required_overlap();
+    let around = NEIGHBOURHOOD_BYTES + BuiltinSearch::reach_beside(detector);
+    SurroundingBytes { before: overlap.before + around, after: overlap.after + around }
 }
 
 impl<D: Detector> ScanContext<D> {

@@ -3,7 +3,9 @@
 
 use super::assemble::Assembled;
 use super::context::{ScanContext, WorkerTotals};
+use super::excerpt::Excerpt;
 use super::progress::WorkerCounts;
+use super::visible::Shown;
 use crate::confidence::Confidence;
 use crate::detector::{Detector, Match, RuleIndex};
 use crate::finding::Finding;
@@ -52,7 +54,8 @@ impl RuleTextCache {
     ) -> Finding {
         let captured = assembled.captured;
         let found = &captured.found;
-        let (excerpt, excerpt_revealed) = assembled.excerpts();
+        let Shown { secret: shown, excerpt } = assembled.shown();
+        let excerpt_revealed = Excerpt::of(captured).revealed();
         let secret = Secret::new(captured.secret());
         let rule = self.texts(detector, found.rule);
         let last_byte = found.secret.end.saturating_sub(1).max(found.secret.start);
@@ -62,6 +65,7 @@ impl RuleTextCache {
             description: rule.description,
             remedy: rule.remedy,
             fingerprint: secret.fingerprint(),
+            shown,
             secret,
             offset: found.secret.clone(),
             line: captured.start.line(),
@@ -98,6 +102,7 @@ impl RuleTextCache {
             description: rule.description,
             remedy: rule.remedy,
             fingerprint: secret.fingerprint(),
+            shown: secret.masked(),
             secret,
             offset: 0..0,
             line: 1,

@@ -1,62 +1,134 @@
-//! Excerpts: the line around a secret, safe to print on a terminal, with every secret in it masked.
+//! [`Excerpt`]: the line around a secret as text, without the zero bytes of UTF-16, and as it is
+//! printed: safe for a terminal, with parts of it replaced.
 
 use super::capture::Captured;
 use crate::encoding::Encoding;
-use crate::masked::{Secret, mask};
+use crate::masked::Secret;
 use crate::printable::is_printable;
+use std::borrow::Cow;
 use std::ops::Range;
 
-/// Replaces a secret in the excerpt that is not the finding's own.
+/// Replaces what is hidden, except the finding's own secret.
 const HIDDEN: &str = "******";
 
-/// The minimum length of a secret whose repetitions are masked. Shorter byte strings occur by
-/// chance.
-const REPEATED_BYTES_MIN: usize = 6;
+/// The line around a secret.
+#[derive(Debug)]
+pub(super) struct Excerpt<'a> {
+    bytes: &'a [u8],
+    /// The offset of its first byte in the object.
+    begin: u64,
+    own: Range<usize>,
+    /// Whether the secret is UTF-16.
+    is_wide: bool,
+    /// The text without zero bytes and where its bytes are in the excerpt, if there are any.
+    narrow: Option<(Vec<u8>, Vec<usize>)>,
+    /// The pairs of adjacent bytes in the text: one bit for each hash.
+    pairs: [u64; 16],
+}
 
-/// Returns the excerpt of a finding with its secrets masked, and the excerpt with its secrets.
-/// `others` are the secrets around it.
-pub(super) fn excerpts(captured: &Captured, others: &mut Vec<Range<u64>>) -> (String, Secret) {
-    let bytes = captured.excerpt_bytes();
-    let begin = captured.excerpt.start;
-    let own = &captured.found.secret;
-    // The excerpt may contain the same secret again, where no rule matched it.
-    let raw = captured.raw_secret();
-    if raw.len() >= REPEATED_BYTES_MIN {
-        // The text is short and each secret is searched once, so building a finder would not pay.
-        let again = memchr::memchr_iter(raw[0], bytes)
-            .filter(|&at| bytes[at..].starts_with(raw))
-            .map(|at| begin + at as u64);
-        others.extend(again.map(|at| at..at + raw.len() as u64));
-    }
-    others.push(own.clone());
-    others.retain(|secret| secret.start < captured.excerpt.end && secret.end > begin);
-    others.sort_unstable_by_key(|secret| (secret.start, secret.end));
-
-    let narrow = matches!(captured.found.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
-    let at = |offset: u64| {
-        usize::try_from(offset.saturating_sub(begin)).unwrap_or(usize::MAX).min(bytes.len())
-    };
-    let mut masked = String::with_capacity(bytes.len());
-    let mut shown_to = 0;
-    let mut secrets = others.iter().peekable();
-    while let Some(first) = secrets.next() {
-        let mut hidden = first.clone();
-        while let Some(next) = secrets.next_if(|next| next.start < hidden.end) {
-            hidden.end = hidden.end.max(next.end);
+impl<'a> Excerpt<'a> {
+    pub(super) fn of(captured: &'a Captured) -> Self {
+        let bytes = captured.excerpt_bytes();
+        let is_wide = matches!(captured.found.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+        let narrow = memchr::memchr(0, bytes).map(|_| {
+            let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
+            (places.iter().map(|&at| bytes[at]).collect(), places)
+        });
+        let begin = captured.excerpt.start;
+        let mut excerpt = Self { bytes, begin, own: 0..0, is_wide, narrow, pairs: [0; 16] };
+        excerpt.own = excerpt.part(&captured.found.secret);
+        let mut pairs = [0; 16];
+        for two in excerpt.text().windows(2) {
+            let (word, bit) = hash(two);
+            pairs[word] |= bit;
         }
-        push_printable(&bytes[shown_to..at(hidden.start)], narrow, &mut masked);
-        if hidden.start <= own.start && own.end <= hidden.end {
-            masked.push_str(&mask(captured.secret()));
-        } else {
-            masked.push_str(HIDDEN);
-        }
-        shown_to = at(hidden.end);
+        excerpt.pairs = pairs;
+        excerpt
     }
-    push_printable(&bytes[shown_to..], narrow, &mut masked);
 
-    let mut revealed = String::with_capacity(bytes.len());
-    push_printable(bytes, narrow, &mut revealed);
-    (masked, Secret::new(revealed.into_bytes()))
+    /// Returns the text, without zero bytes.
+    pub(super) fn text(&self) -> &[u8] {
+        self.narrow.as_ref().map_or(self.bytes, |(text, _)| text)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text().len()
+    }
+
+    /// Returns the part of the text that is in a range of the object; empty if there is none.
+    pub(super) fn part(&self, range: &Range<u64>) -> Range<usize> {
+        let at = |offset: u64| {
+            let at = usize::try_from(offset.saturating_sub(self.begin)).unwrap_or(usize::MAX);
+            match &self.narrow {
+                None => at.min(self.bytes.len()),
+                Some((_, places)) => places.partition_point(|&place| place < at),
+            }
+        };
+        at(range.start)..at(range.end)
+    }
+
+    /// Returns bytes of the object as the text contains them.
+    pub(super) fn as_text<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.narrow.is_none() || memchr::memchr(0, bytes).is_none() {
+            return bytes.into();
+        }
+        bytes.iter().copied().filter(|&byte| byte != 0).collect()
+    }
+
+    /// Calls `found` with every place where the text contains `wanted`, which must have at least
+    /// two bytes.
+    pub(super) fn find(&self, wanted: &[u8], mut found: impl FnMut(Range<usize>)) {
+        // Most secrets are not repeated, so this decides nearly always.
+        let (word, bit) = hash(wanted);
+        if self.pairs[word] & bit == 0 {
+            return;
+        }
+        let text = self.text();
+        for at in memchr::memchr_iter(wanted[0], text) {
+            if text[at..].starts_with(wanted) {
+                found(at..at + wanted.len());
+            }
+        }
+    }
+
+    /// Returns the excerpt with the `hidden` ranges of the text replaced: the one with the
+    /// finding's own secret by `own`.
+    pub(super) fn masked(&self, hidden: &[Range<usize>], own: &str) -> String {
+        let mut masked = String::with_capacity(self.bytes.len() + own.len());
+        let mut shown_to = 0;
+        for range in hidden {
+            self.push(shown_to..range.start, &mut masked);
+            let is_own = range.start <= self.own.start && self.own.start < range.end;
+            masked.push_str(if is_own { own } else { HIDDEN });
+            shown_to = range.end;
+        }
+        self.push(shown_to..self.len(), &mut masked);
+        masked
+    }
+
+    fn push(&self, part: Range<usize>, into: &mut String) {
+        if part.is_empty() {
+            return;
+        }
+        let part = match &self.narrow {
+            Some((_, places)) => places[part.start]..places[part.end - 1] + 1,
+            None => part,
+        };
+        push_printable(&self.bytes[part], self.is_wide, into);
+    }
+
+    /// Returns the excerpt with everything in it.
+    pub(super) fn revealed(&self) -> Secret {
+        let mut revealed = String::with_capacity(self.bytes.len());
+        push_printable(self.bytes, self.is_wide, &mut revealed);
+        Secret::new(revealed.into_bytes())
+    }
+}
+
+/// Returns the bit for a pair of bytes, and the word that it is in.
+fn hash(text: &[u8]) -> (usize, u64) {
+    let hash = (u32::from(text[0]) << 8 | u32::from(text[1])).wrapping_mul(0x9E37_79B1) >> 22;
+    ((hash >> 6) as usize, 1 << (hash & 63))
 }
 
 /// Appends `bytes` as printable text: tabs become spaces, and control characters and invalid UTF-8

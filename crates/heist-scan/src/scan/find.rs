@@ -5,6 +5,7 @@
 //! assembler and findings.
 
 use super::assemble::Assembler;
+use super::builtin_search::BuiltinSearch;
 use super::capture::capture;
 use super::context::surroundings;
 use super::emit::RuleTextCache;
@@ -50,10 +51,11 @@ impl SecretDetector {
 }
 
 fn find_in_chunks(detector: &SecretDetector, bytes: &[u8], chunk_bytes: usize) -> Vec<Finding> {
-    let around = surroundings(detector.required_overlap());
+    let around = surroundings(detector);
     let newline = Newline::of(utf16_guess(bytes));
     let path: Arc<Path> = Arc::from(Path::new(""));
     let mut scratch = detector.scratch();
+    let mut search = BuiltinSearch::beside(detector);
     let (mut matches, mut captured) = (Vec::new(), Vec::new());
     let (mut assembler, mut rules) = (Assembler::default(), RuleTextCache::default());
     let mut cursor = LineCursor::new(LinePosition::BEGIN, 0, newline);
@@ -76,7 +78,7 @@ fn find_in_chunks(detector: &SecretDetector, bytes: &[u8], chunk_bytes: usize) -
             stop: StopCheck::default(),
         };
         detector.scan(&chunk, &mut scratch, &mut matches);
-        capture(&mut matches, window, start as u64, cursor, &mut captured);
+        capture(&mut matches, &chunk, cursor, &mut search, &mut captured);
         assembler.add(captured.drain(..));
         owned_from = owned_to;
         let is_last = owned_from == bytes.len();

@@ -14,7 +14,9 @@
 //! | `range_order` | in which order those workers report their ranges |
 //! | `capture` | a match together with the text around it |
 //! | `assemble` | decides which of several overlapping matches counts |
-//! | `excerpt` | the line around a secret, with every secret masked |
+//! | `visible/` | decides what of a secret and of the text around it is shown |
+//! | `builtin_search` | finds secrets near a match that the scan does not look for |
+//! | `excerpt` | the line around a secret as text, and as it is printed |
 //! | `lines` | line and column numbers, also from the middle of a file |
 //! | `context` | what all workers of a scan share |
 //! | `emit` | turns matches into findings, counts them and hands them to the sink |
@@ -22,6 +24,7 @@
 
 mod assemble;
 mod builder;
+mod builtin_search;
 mod capture;
 mod context;
 mod emit;
@@ -37,6 +40,7 @@ mod project;
 mod range_order;
 mod roots;
 mod tree;
+mod visible;
 
 pub use builder::{Scan, parallel_scan_dir, scan_source};
 pub use progress::{ScanCounts, ScanProgress};

@@ -6,6 +6,7 @@
 //! and closed; no other system calls are needed.
 
 use super::assemble::Assembler;
+use super::builtin_search::BuiltinSearch;
 use super::capture::{Captured, capture};
 use super::context::{ScanContext, surroundings};
 use super::emit::{CurrentObject, Emitter, ObjectFindings};
@@ -49,6 +50,7 @@ pub(crate) struct ObjectScanner<D: Detector> {
     scratch: Option<D::Scratch>,
     pub(crate) window: Window,
     matches: Vec<Match>,
+    search: BuiltinSearch,
     pub(crate) captured: Vec<Captured>,
     assembler: Assembler,
     pub(crate) emitter: Emitter<D>,
@@ -112,12 +114,13 @@ type ObjectEnd = Option<(Outcome, u64)>;
 
 impl<D: Detector> ObjectScanner<D> {
     pub(crate) fn new(context: &Arc<ScanContext<D>>, counts: WorkerCounts) -> Self {
-        let around = surroundings(context.detector.required_overlap());
+        let around = surroundings(&*context.detector);
         Self {
             context: Arc::clone(context),
             scratch: None,
             window: Window::new(context.settings.chunk_size, around),
             matches: Vec::new(),
+            search: BuiltinSearch::beside(&*context.detector),
             captured: Vec::new(),
             assembler: Assembler::default(),
             emitter: Emitter::new(context, counts),
@@ -295,6 +298,7 @@ impl<D: Detector> ObjectScanner<D> {
     pub(crate) fn reset_after_panic(&mut self) {
         self.scratch = None;
         self.matches = Vec::new();
+        self.search = BuiltinSearch::beside(&*self.context.detector);
         self.captured = Vec::new();
         self.assembler = Assembler::default();
     }
@@ -360,6 +364,9 @@ impl<D: Detector> ObjectScanner<D> {
         // Also for an object that could not be read to its end.
         let Self { assembler, captured, emitter, .. } = self;
         assembler.add(captured.drain(..));
+        if matches!(end, PartEnd::Stopped) {
+            assembler.end_early();
+        }
         assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
         end
     }
@@ -438,7 +445,7 @@ impl<D: Detector> ObjectScanner<D> {
         let scratch = self.scratch.get_or_insert_with(|| detector.scratch());
         detector.scan(&chunk, scratch, &mut self.matches);
         if !self.matches.is_empty() {
-            capture(&mut self.matches, bytes, offset, cursor, &mut self.captured);
+            capture(&mut self.matches, &chunk, cursor, &mut self.search, &mut self.captured);
         }
         !ended_early.into_inner()
     }

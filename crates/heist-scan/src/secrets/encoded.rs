@@ -427,7 +427,10 @@ impl Decoder<'_, '_> {
         };
         inner.found.clear();
         inner.examine(self.detector, &text);
-        let in_object = |found| place(self.chunk.offset, found, encoding, decoded);
+        let in_object = |found: FoundSecret| {
+            let is_identifier = self.detector.is_identifier(found.rule, found.standing);
+            Match { is_identifier, ..place(self.chunk.offset, found, encoding, decoded) }
+        };
         self.matches.extend(inner.found.drain(..).map(in_object));
         if let Some(notes) = &mut inner.notes {
             explanations.extend(notes.drain(..).map(|noted| {
@@ -471,5 +474,6 @@ fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded)
         confidence: found.confidence,
         reason: found.reason,
         standing: found.standing,
+        is_identifier: false,
     }
 }

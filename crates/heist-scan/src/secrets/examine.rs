@@ -19,7 +19,7 @@ use crate::confidence::Confidence;
 use crate::decode::{Decoded, is_in_text};
 use crate::detector::Overlap;
 use crate::encoding::Encoding;
-use crate::masked::mask;
+use crate::masked::Secret;
 use crate::parsers::{
     ASSIGNMENT_REACH, Assignment, AssignmentText, Hit, Reach, ValueFinder, Window, assignment,
     examine_generic,
@@ -588,7 +588,7 @@ impl Examiner {
         let mut notes = Notes::default();
         let (rule, whole, secret) =
             (candidate.rule, candidate.whole.clone(), candidate.secret.clone());
-        let masked = mask(&candidate.text[secret.clone()]);
+        let masked = Secret::new(&candidate.text[secret.clone()]).masked();
         let verdict = detector.judge(candidate, path, &mut self.searchers, &mut notes);
         if let Some(noted) = &mut self.notes {
             let (steps, verdict) = (notes.steps, verdict.clone());

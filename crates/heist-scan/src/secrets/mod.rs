@@ -45,8 +45,8 @@ use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 use crate::encoding::Encoding;
 use crate::noise::Noise;
 use crate::parsers::ASSIGNMENT_REACH;
-use crate::rules::{Pattern, Rule, RuleSet};
-use crate::tree_rules::TreeRules;
+use crate::rules::{Allowlist, Pattern, Rule, RuleSet};
+use crate::tree_rules::{Standing, TreeRules};
 use allow::{Allow, slashed};
 use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
 use examine::{Examiner, Text, TextOrigin};
@@ -110,6 +110,8 @@ pub struct SecretDetector {
     any_path_rule: LazyRegex,
     /// What the scanned tree changes about the rules, if anything.
     tree: Option<Box<TreeView>>,
+    /// Whether the detector finds everything that the built-in rules find.
+    finds_builtin: bool,
 }
 
 /// A worker's buffers for scanning.
@@ -154,6 +156,7 @@ impl SecretDetector {
         let mut rules: Vec<Rule> =
             rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
         let chosen = rules.len();
+        let finds_builtin = options.decode && includes_builtin(&rules, &allowlists);
         let tree = tree.map(|TreeRules { added, off, allowlists, no_decode }| {
             let off = rules.iter().map(|rule| off.contains(&rule.id)).collect();
             rules.extend(added.into_iter().filter(|rule| options.generic || !rule.generic));
@@ -206,6 +209,7 @@ impl SecretDetector {
             checksum_rules,
             any_path_rule: LazyRegex::without_groups(any_path),
             tree,
+            finds_builtin,
         }
     }
 
@@ -219,6 +223,12 @@ impl SecretDetector {
         self.rules.iter().filter(|active| active.has_failed()).map(|active| &active.rule)
     }
 
+    /// Returns `true` if what a rule finds is shown in full. The rules of a scanned tree cannot ask
+    /// for that.
+    fn is_identifier(&self, rule: u32, standing: Standing) -> bool {
+        self.rules[rule as usize].rule.identifier && standing != Standing::Added
+    }
+
     /// Returns how many places of a text the prefilter passes on, to measure the prefilter alone.
     pub fn count_candidates(&self, text: &[u8], scratch: &mut Scratch) -> usize {
         let candidates = &mut scratch.examiner.candidates;
@@ -226,6 +236,14 @@ impl SecretDetector {
         self.prefilter.sweep(text, 0..text.len(), candidates);
         candidates.anchors.len() + candidates.runs.len() + candidates.values.len()
     }
+}
+
+/// Returns `true` if all built-in rules are among these, unchanged, and nothing else is allowed.
+fn includes_builtin(rules: &[Rule], allowlists: &[Allowlist]) -> bool {
+    let built_in = RuleSet::builtin();
+    let is_included = |(at, rule): (usize, &Rule)| rules.get(at) == Some(rule) || rules.contains(rule);
+    allowlists.iter().all(|list| built_in.allowlists.contains(list))
+        && built_in.rules.iter().enumerate().all(is_included)
 }
 
 /// Returns how far any rule sees, given how far away a search start may be.
@@ -275,6 +293,10 @@ impl Detector for SecretDetector {
         self.overlap
     }
 
+    fn finds_builtin(&self) -> bool {
+        self.finds_builtin
+    }
+
     fn wants(&self, path: &Path) -> bool {
         !self.allows.iter().any(|allow| allow.has_path_alone(path))
     }
@@ -301,6 +323,7 @@ impl Detector for SecretDetector {
                     confidence,
                     reason,
                     standing,
+                    is_identifier: false,
                 });
             }
         }
@@ -330,6 +353,7 @@ impl Detector for SecretDetector {
             encoding: Encoding::Plain,
             confidence: found.confidence,
             reason: found.reason,
+            is_identifier: self.is_identifier(found.rule, found.standing),
             standing: found.standing,
         }));
         if self.decode {
