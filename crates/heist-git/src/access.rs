@@ -6,7 +6,7 @@
 //! repository. Only regular files and directories are opened, so a pipe cannot block.
 //!
 //! Not guaranteed: protection against a process that replaces files between the check and the
-//! opening. (On Unix, such a file is opened at its resolved path; the window is a few microseconds.)
+//! opening, a few microseconds later.
 
 use crate::problem::{FileError, FileProblem};
 use crate::source_file::SourceFile;

@@ -406,8 +406,8 @@ impl<V: ObjectVisitor> Worker<V> {
         }
     }
 
-    /// Hands an entry to the visitor, unless another pack's copy is visited. `base` is the node that
-    /// it was made from.
+    /// Hands an entry to the visitor, unless another pack's copy is visited. `base` is the node
+    /// that it was made from.
     fn visit(
         &mut self,
         plan: &PackPlan,
