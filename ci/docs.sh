@@ -7,6 +7,7 @@ RUSTDOCFLAGS="-D warnings" cargo doc -p heist-device --no-deps --quiet
 RUSTDOCFLAGS="-D warnings" cargo doc -p heist-runtime --no-deps --quiet
 RUSTDOCFLAGS="-D warnings" cargo doc -p heist-runtime --no-deps --features io --quiet
 RUSTDOCFLAGS="-D warnings" cargo doc -p heist-walk --no-deps --quiet
+RUSTDOCFLAGS="-D warnings" cargo doc -p heist-git --no-deps --quiet
 RUSTDOCFLAGS="-D warnings" cargo doc -p heist-scan --no-deps --quiet
 flags="--cfg heist_sim --cfg heist_plant"
 CARGO_TARGET_DIR=target-sim RUSTFLAGS=$flags RUSTDOCFLAGS="-D warnings $flags" \

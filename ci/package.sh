@@ -28,7 +28,7 @@ trap '"${as_root[@]}" rm -rf "$root"' EXIT
 echo "== the packages of the crates"
 cargo package --locked --quiet --workspace \
     --exclude heist-bench --exclude heist-fuzz --exclude heist-sim
-for crate in heist heist-cli heist-device heist-runtime heist-scan heist-walk; do
+for crate in heist heist-cli heist-device heist-git heist-runtime heist-scan heist-walk; do
     files=$(tar -tf "$out/$crate"-[0-9]*.crate)
     for part in Cargo.toml README.md LICENSE-APACHE LICENSE-MIT; do
         grep -q "/$part\$" <<<"$files" || {

@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-}
-crates=(heist heist-device heist-runtime heist-scan heist-walk)
+crates=(heist heist-device heist-git heist-runtime heist-scan heist-walk)
 if [[ $mode == --stdout && $# -gt 1 ]]; then crates=("${@:2}"); fi
 packages=()
 features=()

@@ -24,7 +24,8 @@ failed=()
 for target in "${targets[@]}"; do
     echo "== $target"
     /usr/bin/cargo check --quiet -Zbuild-std=std,panic_unwind --target "$target" \
-        -p heist -p heist-device -p heist-runtime -p heist-walk -p heist-scan -p heist-cli \
+        -p heist -p heist-device -p heist-runtime -p heist-walk -p heist-git -p heist-scan \
+        -p heist-cli \
         --features io || failed+=("$target")
 done
 if [ ${#failed[@]} -gt 0 ]; then

@@ -6,7 +6,7 @@
 //! repository. Only regular files and directories are opened, so a pipe cannot block.
 //!
 //! Not guaranteed: protection against a process that replaces files between the check and the
-//! opening. (On Unix, such a file is opened at its resolved path; the window is a few microseconds.)
+//! opening, a few microseconds later.
 
 use crate::problem::{FileError, FileProblem};
 use crate::source_file::SourceFile;
@@ -120,14 +120,19 @@ impl Access {
 
     /// Lists a directory, sorted by name. Returns nothing if there is none.
     pub(crate) fn list(&self, path: &Path, most: usize) -> Result<Vec<DirEntry>, FileError> {
-        let failed = |error: io::Error| FileError::new(path, error);
         let resolved = match self.resolve(path) {
             Ok(resolved) => resolved,
             Err(error) if error.is_not_found() => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
+        Self::list_resolved(&resolved, most)
+    }
+
+    /// Lists a directory that was resolved before, sorted by name.
+    pub(crate) fn list_resolved(path: &Path, most: usize) -> Result<Vec<DirEntry>, FileError> {
+        let failed = |error: io::Error| FileError::new(path, error);
         let mut entries = Vec::new();
-        for entry in fs::read_dir(resolved).map_err(failed)? {
+        for entry in fs::read_dir(path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if entries.len() == most {
                 return Err(FileError::new(

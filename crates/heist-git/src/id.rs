@@ -18,7 +18,7 @@ pub enum HashKind {
 impl HashKind {
     /// Returns the length of an id in bytes.
     #[must_use]
-    pub const fn len(self) -> usize {
+    pub const fn id_len(self) -> usize {
         match self {
             Self::Sha1 => 20,
             Self::Sha256 => 32,
@@ -59,10 +59,10 @@ pub struct ObjectId {
 
 impl ObjectId {
     /// Copies an id. What is missing is zero, and what is too much is ignored: callers pass exactly
-    /// `kind.len()` bytes.
+    /// `kind.id_len()` bytes.
     pub(crate) fn from_slice(kind: HashKind, bytes: &[u8]) -> Self {
         let mut id = Self { bytes: [0; 32], kind };
-        let len = kind.len().min(bytes.len());
+        let len = kind.id_len().min(bytes.len());
         id.bytes[..len].copy_from_slice(&bytes[..len]);
         id
     }
@@ -103,7 +103,7 @@ impl ObjectId {
     /// Returns the bytes of the id.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.kind.len()]
+        &self.bytes[..self.kind.id_len()]
     }
 
     /// Returns the hash function of the id.

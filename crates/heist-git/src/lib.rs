@@ -43,3 +43,7 @@ pub use repo::reflog::ReflogEntry;
 pub use repo::refs::{Head, Ref, Refs};
 pub use store::{Limits, ObjectReader, ObjectStore};
 pub use sweep::{Delta, ObjectVisitor, Sweep, SweepCounts, SweepReport, Unreadable, Visit};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -8,7 +8,7 @@ use crate::problem::{FileError, FileProblem, ObjectError};
 use crate::source_file::SourceFile;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// `commit`, a space, 20 digits and a NUL are 28 bytes.
 const HEADER_MAX: usize = 32;
@@ -133,12 +133,26 @@ pub(crate) struct LooseIds {
 
 impl LooseIds {
     /// Lists the loose objects of an object directory, at most `most` in each of its 256 parts.
+    /// `objects` is resolved.
     pub(crate) fn list(objects: &Path, hash: HashKind, access: &Access, most: usize) -> Self {
         let mut found = Self::default();
-        for part in 0..=u8::MAX {
-            let part = format!("{part:02x}");
-            let folder: PathBuf = objects.join(&part);
-            let entries = match access.list(&folder, most) {
+        let parts = match Access::list_resolved(objects, most) {
+            Ok(parts) => parts,
+            Err(error) => {
+                found.problems.push(error);
+                return found;
+            }
+        };
+        for part in parts {
+            if part.name().len() != 2 || !part.name().iter().all(is_lower_digit) {
+                continue;
+            }
+            let entries = match part.is_dir {
+                true => Access::list_resolved(&part.path, most),
+                // A link.
+                false => access.list(&part.path, most),
+            };
+            let entries = match entries {
                 Ok(entries) => entries,
                 Err(error) => {
                     found.problems.push(error);
@@ -146,14 +160,18 @@ impl LooseIds {
                 }
             };
             for entry in entries {
-                let hex = [part.as_bytes(), entry.name()].concat();
+                let hex = [part.name(), entry.name()].concat();
                 // Names such as `tmp_obj_x` are files that git did not finish.
                 let id = ObjectId::from_hex(&hex).filter(|id| id.hash_kind() == hash);
-                found.ids.extend(id.filter(|_| !hex.iter().any(u8::is_ascii_uppercase)));
+                found.ids.extend(id.filter(|_| hex.iter().all(is_lower_digit)));
             }
         }
         found
     }
+}
+
+fn is_lower_digit(byte: &u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
 #[cfg(test)]

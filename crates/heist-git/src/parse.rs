@@ -139,14 +139,14 @@ impl<'a> Tree<'a> {
     fn next_entry(&mut self) -> Option<TreeEntry<'a>> {
         let (mode, rest) = split_once(self.rest, b' ')?;
         let (name, rest) = split_once(rest, 0)?;
-        let id = rest.get(..self.hash.len())?;
+        let id = rest.get(..self.hash.id_len())?;
         if mode.is_empty() || mode.len() > 7 || name.is_empty() {
             return None;
         }
         let mode = mode.iter().try_fold(0, |mode, digit| {
             (b'0'..=b'7').contains(digit).then(|| mode << 3 | u32::from(digit - b'0'))
         })?;
-        self.rest = &rest[self.hash.len()..];
+        self.rest = &rest[self.hash.id_len()..];
         Some(TreeEntry { mode, name, id: ObjectId::from_slice(self.hash, id) })
     }
 }

@@ -296,6 +296,10 @@ fn the_exceptions_to_the_one_door_are_in_use() {
     }
 }
 
+/// The crates whose behaviour tests are in `tests/it`.
+const TESTED_CRATES: [&str; 6] =
+    ["heist", "heist-device", "heist-git", "heist-runtime", "heist-walk", "heist-scan"];
+
 /// Errors that are only ever inside of an `io::Error`, which requires by itself that they can be
 /// shared.
 const PRIVATE_ERRORS: [&str; 2] = ["Failed", "Refusal"];
@@ -303,7 +307,7 @@ const PRIVATE_ERRORS: [&str; 2] = ["Failed", "Refusal"];
 #[test]
 fn every_error_is_checked_to_be_shareable() {
     let mut findings = Vec::new();
-    for name in ["heist", "heist-device", "heist-runtime", "heist-walk", "heist-scan"] {
+    for name in TESTED_CRATES {
         let folder = workspace().join("crates").join(name);
         let checks = fs::read_to_string(folder.join("tests/it/errors.rs")).expect("the checks");
         let mut errors = 0;
@@ -448,7 +452,7 @@ fn test_programs(name: &str) -> BTreeMap<PathBuf, String> {
 #[test]
 fn a_test_program_beside_the_shared_ones_says_why() {
     let mut findings = Vec::new();
-    for name in ["heist", "heist-device", "heist-runtime", "heist-walk", "heist-scan"] {
+    for name in TESTED_CRATES {
         for (path, text) in test_programs(name) {
             let shared = ["it/main.rs", "loom/main.rs", "shuttle/main.rs", "shuttle.rs"];
             let header: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
@@ -540,7 +544,7 @@ fn protocols_name_tests_that_exist() {
 #[test]
 fn the_threat_model_names_tests_that_exist() {
     let text = fs::read_to_string(workspace().join("docs/threat-model.md")).expect("the page");
-    let crates = ["heist-cli", "heist-fuzz", "heist-scan", "heist-walk"];
+    let crates = ["heist-cli", "heist-fuzz", "heist-git", "heist-scan", "heist-walk"];
     let sources: Vec<_> = crates
         .iter()
         .flat_map(|name| files(&workspace().join("crates").join(name), "rs"))

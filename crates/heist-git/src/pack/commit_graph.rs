@@ -116,7 +116,7 @@ impl CommitGraph {
     /// Fails if the system refuses to read.
     pub fn find(&self, id: &ObjectId) -> io::Result<Option<GraphPosition>> {
         for layer in &self.layers {
-            let table = IdTable { at: layer.ids_at, record: layer.hash.len(), id_at: 0 };
+            let table = IdTable { at: layer.ids_at, record: layer.hash.id_len(), id_at: 0 };
             if id.hash_kind() == layer.hash
                 && let Some(at) = find_id(&layer.bytes, &layer.fan_out, table, id.as_bytes())?
             {
@@ -141,7 +141,7 @@ impl CommitGraph {
     pub fn id_at(&self, position: GraphPosition) -> io::Result<ObjectId> {
         let (layer, at) = self.layer(position)?;
         let mut id = [0; 32];
-        let id = &mut id[..layer.hash.len()];
+        let id = &mut id[..layer.hash.id_len()];
         layer.bytes.read_exact_at(layer.ids_at + at * id.len() as u64, id)?;
         Ok(ObjectId::from_slice(layer.hash, id))
     }
@@ -154,7 +154,7 @@ impl CommitGraph {
     pub fn commit_at(&self, position: GraphPosition) -> io::Result<GraphCommit> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
         let (layer, at) = self.layer(position)?;
-        let len = layer.hash.len();
+        let len = layer.hash.id_len();
         let mut record = [0; 32 + 16];
         let record = &mut record[..len + 16];
         layer.bytes.read_exact_at(layer.data_at + at * record.len() as u64, record)?;
@@ -212,7 +212,7 @@ impl Layer {
         if first.checked_add(count).is_none_or(|all| all >= NO_PARENT) {
             return Err(malformed("it states more commits than it can number"));
         }
-        let (len, count) = (hash.len() as u64, u64::from(count));
+        let (len, count) = (hash.id_len() as u64, u64::from(count));
         Ok(Self {
             hash,
             fan_out,

@@ -19,6 +19,7 @@ pub(crate) struct PackIndex {
     fan_out: FanOut,
     version: u32,
     large_offsets: u64,
+    is_made: bool,
 }
 
 impl PackIndex {
@@ -37,29 +38,76 @@ impl PackIndex {
             return failed(FileProblem::Unsupported("this version of indexes"));
         }
         let fan_out = FanOut::read(&bytes, if version == 1 { 0 } else { 8 }, path)?;
-        let mut index =
-            Self { path: path.to_owned(), bytes, hash, fan_out, version, large_offsets: 0 };
-        let record = index.hash.len() as u64 + if version == 1 { 4 } else { 8 };
-        let tables = index.ids().at - index.ids().id_at as u64 + index.count() * record;
-        let trailer = 2 * index.hash.len() as u64;
+        let mut index = Self {
+            path: path.to_owned(),
+            bytes,
+            hash,
+            fan_out,
+            version,
+            large_offsets: 0,
+            is_made: false,
+        };
+        let record = index.hash.id_len() as u64 + if version == 1 { 4 } else { 8 };
+        let tables = index.ids().at + index.count() * record;
+        let trailer = 2 * index.hash.id_len() as u64;
         match index.bytes.len().checked_sub(tables + trailer) {
-            Some(rest) if version == 2 => index.large_offsets = rest / 8,
+            Some(rest) if version == 2 => index.large_offsets = (rest / 8).min(index.count()),
             Some(_) => {}
             None => return failed(FileProblem::Malformed("it is shorter than its table")),
         }
         Ok(index)
     }
 
-    /// Loads all of the index into memory. Memory grows as valid entries arrive: ids must rise.
+    /// Makes an index in memory. `entries` are ids and offsets, sorted, each id once.
+    pub(crate) fn from_entries(
+        entries: &[(ObjectId, u64)],
+        path: &Path,
+        hash: HashKind,
+    ) -> Result<Self, FileError> {
+        let mut bytes = Vec::with_capacity(1072 + entries.len() * (hash.id_len() + 8));
+        bytes.extend_from_slice(&MAGIC.to_be_bytes());
+        bytes.extend_from_slice(&2_u32.to_be_bytes());
+        for byte in 0..=u8::MAX {
+            let count = entries.partition_point(|(id, _)| id.as_bytes()[0] <= byte) as u32;
+            bytes.extend_from_slice(&count.to_be_bytes());
+        }
+        entries.iter().for_each(|(id, _)| bytes.extend_from_slice(id.as_bytes()));
+        // In place of checksums.
+        bytes.resize(bytes.len() + 4 * entries.len(), 0);
+        let mut large = Vec::new();
+        for &(_, offset) in entries {
+            let small = u32::try_from(offset).ok().filter(|offset| offset & 0x8000_0000 == 0);
+            let small = small.unwrap_or_else(|| {
+                large.extend_from_slice(&offset.to_be_bytes());
+                0x8000_0000 | (large.len() / 8 - 1) as u32
+            });
+            bytes.extend_from_slice(&small.to_be_bytes());
+        }
+        bytes.append(&mut large);
+        bytes.resize(bytes.len() + 2 * hash.id_len(), 0);
+        let mut index = Self::new(IndexBytes::Memory(bytes), path, hash)?;
+        index.is_made = true;
+        Ok(index)
+    }
+
+    /// Loads the tables into memory, and nothing behind them. Memory grows as valid entries arrive:
+    /// ids must rise.
     pub(crate) fn into_memory(mut self) -> Result<Self, FileError> {
         let IndexBytes::File(file) = &self.bytes else { return Ok(self) };
         const PIECE: u64 = 1 << 20;
-        let mut content = Vec::new();
         let ids = self.ids();
+        let per_object = self.hash.id_len() as u64 + if self.version == 1 { 4 } else { 8 };
+        let tables = ids.at + self.count() * per_object + 8 * self.large_offsets;
+        let end = tables.min(file.len());
+        let mut content = Vec::new();
         let mut checked = 0;
-        while (content.len() as u64) < file.len() {
+        while (content.len() as u64) < end {
             let start = content.len();
-            let more = PIECE.min(file.len() - start as u64);
+            let more = PIECE.min(end - start as u64);
+            if content.capacity() < start + more as usize {
+                // As much again as is there and valid.
+                content.reserve_exact((end - start as u64).min(PIECE.max(start as u64)) as usize);
+            }
             content.resize(start + more as usize, 0);
             file.read_exact_at(start as u64, &mut content[start..])
                 .map_err(|error| FileError::new(&self.path, error))?;
@@ -69,6 +117,16 @@ impl PackIndex {
         Ok(self)
     }
 
+    /// Drops what [`PackIndex::offset_at`] reads, from an index in memory. Ids are found as before.
+    pub(crate) fn drop_offsets(&mut self) {
+        let ids = self.ids();
+        let end = ids.at + self.count() * ids.record as u64;
+        if let IndexBytes::Memory(bytes) = &mut self.bytes {
+            bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
+            bytes.shrink_to_fit();
+        }
+    }
+
     /// Checks that the ids in `content` rise and belong where the fan-out table says, from position
     /// `checked` on. Returns the number of ids that are there.
     fn check_ids(&self, content: &[u8], ids: IdTable, checked: u64) -> Result<u64, FileError> {
@@ -76,7 +134,7 @@ impl PackIndex {
         let there = there.min(self.count());
         let id = |position: u64| {
             let at = (ids.at + position * ids.record as u64) as usize + ids.id_at;
-            &content[at..at + self.hash.len()]
+            &content[at..at + self.hash.id_len()]
         };
         for position in checked..there {
             let rises = position == 0 || id(position - 1) < id(position);
@@ -88,6 +146,11 @@ impl PackIndex {
             }
         }
         Ok(there)
+    }
+
+    /// Returns `true` if this is the content of a file, and was not made here.
+    pub(crate) fn is_file(&self) -> bool {
+        !self.is_made
     }
 
     pub(crate) fn file_len(&self) -> u64 {
@@ -104,7 +167,7 @@ impl PackIndex {
     }
 
     fn ids(&self) -> IdTable {
-        let hash = self.hash.len();
+        let hash = self.hash.id_len();
         match self.version {
             1 => IdTable { at: FanOut::LEN, record: hash + 4, id_at: 4 },
             _ => IdTable { at: 8 + FanOut::LEN, record: hash, id_at: 0 },
@@ -124,7 +187,7 @@ impl PackIndex {
     pub(crate) fn id_at(&self, position: u32) -> io::Result<ObjectId> {
         let ids = self.ids();
         let mut id = [0; 32];
-        let id = &mut id[..self.hash.len()];
+        let id = &mut id[..self.hash.id_len()];
         let at = ids.at + u64::from(position) * ids.record as u64 + ids.id_at as u64;
         self.bytes.read_exact_at(at, id)?;
         Ok(ObjectId::from_slice(self.hash, id))
@@ -137,7 +200,7 @@ impl PackIndex {
         if self.version == 1 {
             return Ok(self.bytes.u32_at(ids.at + position * ids.record as u64)?.into());
         }
-        let offsets = ids.at + self.count() * (self.hash.len() as u64 + 4);
+        let offsets = ids.at + self.count() * (self.hash.id_len() as u64 + 4);
         let small = self.bytes.u32_at(offsets + 4 * position)?;
         if small & 0x8000_0000 == 0 {
             return Ok(small.into());

@@ -92,7 +92,7 @@ impl MultiPackIndex {
         let fan_out_at = chunks.get(b"OIDF", FanOut::LEN).ok_or_else(missing)?;
         let fan_out = FanOut::read(&bytes, fan_out_at, path)?;
         let count = u64::from(fan_out.count());
-        let ids_at = chunks.get(b"OIDL", count * hash.len() as u64).ok_or_else(missing)?;
+        let ids_at = chunks.get(b"OIDL", count * hash.id_len() as u64).ok_or_else(missing)?;
         let offsets_at = chunks.get(b"OOFF", count * 8).ok_or_else(missing)?;
         let names_at = chunks.get(b"PNAM", u64::from(packs)).ok_or_else(missing)?;
         let mut names = vec![0; chunks.size(b"PNAM").min(NAMES_MAX) as usize];
@@ -122,17 +122,12 @@ impl MultiPackIndex {
         &self.names
     }
 
-    /// Returns the number of objects.
-    pub(crate) fn count(&self) -> u64 {
-        self.fan_out.count().into()
-    }
-
     /// Returns the number of the pack of an object, and where it is in that pack.
     pub(crate) fn find(&self, id: &ObjectId) -> io::Result<Option<(u32, u64)>> {
         if id.hash_kind() != self.hash {
             return Ok(None);
         }
-        let table = IdTable { at: self.ids_at, record: self.hash.len(), id_at: 0 };
+        let table = IdTable { at: self.ids_at, record: self.hash.id_len(), id_at: 0 };
         match find_id(&self.bytes, &self.fan_out, table, id.as_bytes())? {
             Some(position) => self.place_at(position).map(Some),
             None => Ok(None),

@@ -12,7 +12,7 @@ use crate::object::ObjectKind;
 use crate::problem::{FileError, FileProblem, ObjectError};
 use crate::source_file::SourceFile;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The length of the header of a pack.
 pub(crate) const PACK_HEADER: u64 = 12;
@@ -71,8 +71,8 @@ impl EntryHeader {
                 EntryKind::OfsDelta(base.ok_or(ObjectError::MissingBase(None))?)
             }
             7 => {
-                let id = bytes.get(at..at + hash.len()).ok_or(CUT)?;
-                at += hash.len();
+                let id = bytes.get(at..at + hash.id_len()).ok_or(CUT)?;
+                at += hash.id_len();
                 EntryKind::RefDelta(ObjectId::from_slice(hash, id))
             }
             _ => return Err(ObjectError::Corrupt("its header states an unknown kind")),
@@ -103,7 +103,6 @@ fn base_distance(bytes: &[u8], at: &mut usize) -> Option<u64> {
 /// An open pack.
 #[derive(Debug)]
 pub(crate) struct PackFile {
-    pub path: PathBuf,
     pub file: SourceFile,
     pub hash: HashKind,
     /// How many entries the header states.
@@ -127,12 +126,12 @@ impl PackFile {
             return Err(failed(FileProblem::Unsupported("this version of packs")));
         }
         let count = u32_at(&header, 8).unwrap_or_default();
-        Ok(Self { path: path.to_owned(), file, hash, count })
+        Ok(Self { file, hash, count })
     }
 
     /// Returns where the entries end: at the checksum.
     pub(crate) fn entries_end(&self) -> u64 {
-        self.file.len().saturating_sub(self.hash.len() as u64)
+        self.file.len().saturating_sub(self.hash.id_len() as u64)
     }
 
     /// Reads the header of the entry at `offset`.

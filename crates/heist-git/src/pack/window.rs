@@ -110,7 +110,7 @@ pub(crate) fn find_id(
     while !range.is_empty() {
         let len = range.end - range.start;
         let middle = match guess.take() {
-            Some(share) => (u64::from(len) * u64::from(share) >> 32) as u32,
+            Some(share) => ((u64::from(len) * u64::from(share)) >> 32) as u32,
             None => len / 2,
         };
         let count = len.min(per_window);

@@ -3,7 +3,7 @@
 use crate::access::Access;
 use crate::bytes::{lines, to_path};
 use crate::problem::{FileError, FileProblem};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How many alternates may refer to the next; git has the same limit.
 const DEPTH_MAX: usize = 5;
@@ -24,8 +24,8 @@ pub(crate) struct ObjectDirs {
 impl ObjectDirs {
     /// Follows `objects/info/alternates` from `own` on. A directory that was seen is not followed
     /// again, so a cycle ends.
-    pub(crate) fn find(own: PathBuf, access: &Access) -> Result<Self, FileError> {
-        let own = access.resolve(&own)?;
+    pub(crate) fn find(own: &Path, access: &Access) -> Result<Self, FileError> {
+        let own = access.resolve(own)?;
         let mut found = Self { dirs: vec![own], refused: Vec::new() };
         let mut next = 0;
         for depth in 0.. {

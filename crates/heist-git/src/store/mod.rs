@@ -3,6 +3,7 @@
 mod base_cache;
 mod reader;
 
+pub(crate) use base_cache::{Base, BaseCache};
 pub use reader::ObjectReader;
 
 use crate::access::Access;
@@ -148,7 +149,7 @@ impl ObjectStore {
         access: &Access,
         limits: Limits,
     ) -> Result<Self, FileError> {
-        let ObjectDirs { dirs, refused } = ObjectDirs::find(objects.to_owned(), access)?;
+        let ObjectDirs { dirs, refused } = ObjectDirs::find(objects, access)?;
         let mut store = Self {
             hash,
             access: access.clone(),
@@ -303,7 +304,7 @@ impl ObjectStore {
             return Ok(Some(place));
         }
         for multi in &self.multi {
-            if let Some((number, offset)) = multi.index.find(id).map_err(damaged)?
+            if let Some((number, offset)) = multi.index.find(id).map_err(|error| damaged(&error))?
                 && let Some(Some(pack)) = multi.packs.get(number as usize)
             {
                 return Ok(Some(Place::Packed { pack: *pack, offset }));
@@ -330,13 +331,15 @@ impl ObjectStore {
         id: &ObjectId,
     ) -> Result<Option<Place>, ObjectError> {
         let Some(stored) = self.packs.get(pack) else { return Ok(None) };
-        let Some(position) = stored.index.find(id).map_err(damaged)? else { return Ok(None) };
-        let offset = stored.index.offset_at(position).map_err(damaged)?;
+        let Some(position) = stored.index.find(id).map_err(|error| damaged(&error))? else {
+            return Ok(None);
+        };
+        let offset = stored.index.offset_at(position).map_err(|error| damaged(&error))?;
         Ok(Some(Place::Packed { pack, offset }))
     }
 }
 
-fn damaged(error: std::io::Error) -> ObjectError {
+fn damaged(error: &std::io::Error) -> ObjectError {
     match error.kind() {
         std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData => {
             ObjectError::Corrupt("the index leads out of itself")

@@ -7,7 +7,7 @@ use super::tasks::Task;
 use super::visitor::ObjectVisitor;
 use crate::id::ObjectId;
 use crate::pack::index::PackIndex;
-use crate::problem::FileError;
+use crate::problem::{FileError, ObjectError};
 use crate::store::ObjectStore;
 use heist::{ExecutorHandle, ReadTokens};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub(super) struct Context<V: ObjectVisitor> {
     pub packs: Vec<SweptPack>,
     /// Loose objects that no pack has: the directory, and the id.
     pub loose: Vec<(u32, ObjectId)>,
-    /// Limits the reads under way, if there are more workers than reads.
+    /// Limits the reads under way, if the caller wants that.
     pub reads: Option<ReadTokens>,
     pub decoded_max: u64,
     decoded: AtomicU64,
@@ -42,6 +42,8 @@ pub(super) struct SweptPack {
 pub(super) struct PackWork {
     pub index: PackIndex,
     pub duplicates: Positions,
+    /// Why entries of a pack without an index have no id.
+    pub nameless: Vec<ObjectError>,
 }
 
 /// What the workers leave behind.

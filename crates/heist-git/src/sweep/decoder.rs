@@ -8,7 +8,7 @@ use crate::loose;
 use crate::problem::ObjectError;
 
 /// Larger entries are read in pieces.
-const READ_MAX: usize = 1 << 20;
+pub(super) const READ_MAX: usize = 1 << 20;
 
 /// More instructions than this are not kept for the next delta.
 const OPS_KEPT: usize = 1 << 16;

@@ -106,8 +106,8 @@ impl Forest {
         ObjectKind::ALL.get(usize::from(self.kinds[entry as usize])).copied()
     }
 
-    /// Returns `true` if the entry is a delta against itself, directly or through others, or against
-    /// such an entry.
+    /// Returns `true` if the entry is a delta against itself, directly or through others, or
+    /// against such an entry.
     pub(super) fn is_endless(&self, entry: u32) -> bool {
         self.registers[entry as usize] == 0
     }

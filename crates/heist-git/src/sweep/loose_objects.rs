@@ -96,7 +96,7 @@ impl<V: ObjectVisitor> Worker<V> {
             Ok(kind) => {
                 self.decoder.decoded += content.len() as u64;
                 let content = &content[..];
-                self.visit_object(Visit { id, kind, content, delta: None, is_base: false });
+                self.visit_object(&Visit { id, kind, content, delta: None, is_base: false });
             }
             Err(error) => return Err(NotRead::Object(error)),
         }

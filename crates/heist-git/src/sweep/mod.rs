@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `visitor`, `report` | what the caller gives and gets |
 //! | `owners` | which copy of an object is visited |
+//! | `self_index` | packs without an index |
 //! | `plan`, `forest` | what the index and the headers of a pack say, in arrays |
 //! | `tasks`, `worker`, `loose_objects` | the tasks, and what a worker does with them |
 //! | `decoder` | inflating and applying deltas, with a worker's buffers |
@@ -18,6 +19,7 @@ mod memory;
 mod owners;
 mod plan;
 mod report;
+mod self_index;
 mod tasks;
 mod visitor;
 mod worker;
@@ -31,7 +33,8 @@ use crate::problem::FileError;
 use crate::store::ObjectStore;
 use context::{Context, PackWork, SweptPack};
 use decoder::delta_bytes_max;
-use heist::{CancelToken, ExecutorBuilder, ExecutorConfig, StartError};
+use heist::{CancelToken, ExecutorBuilder, ExecutorConfig, ReadTokens, StartError};
+use heist_device::{DeviceLanes, DeviceMap, DeviceSlots, DeviceSlotsConfig};
 use memory::Memory;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -90,6 +93,8 @@ pub struct Sweep {
     memory: u64,
     decoded_max: Option<u64>,
     cancel: CancelToken,
+    reads: Option<ReadTokens>,
+    slots: Option<Arc<DeviceSlots>>,
 }
 
 impl Sweep {
@@ -103,6 +108,8 @@ impl Sweep {
             memory: 160 << 20,
             decoded_max: None,
             cancel: CancelToken::new(),
+            reads: None,
+            slots: None,
         }
     }
 
@@ -136,6 +143,25 @@ impl Sweep {
         self
     }
 
+    /// Sets the tokens that tasks take while they read: one each, and a mebibyte. Share them with
+    /// other scans to limit the reads of all. By default, each worker reads at most one object at a
+    /// time.
+    #[must_use]
+    pub fn read_tokens(mut self, reads: ReadTokens) -> Self {
+        self.reads = Some(reads);
+        self
+    }
+
+    /// Sets the slots of disks. Packs wait in the lane of their disk, and hold a slot while all
+    /// their headers are read, which reads through the whole pack. Share the slots with other
+    /// sweeps, so that they do not fight for a slow disk. By default, each sweep has its own, as
+    /// many as suit each kind of disk.
+    #[must_use]
+    pub fn device_slots(mut self, slots: Arc<DeviceSlots>) -> Self {
+        self.slots = Some(slots);
+        self
+    }
+
     /// Visits every object. `visitor` makes the visitor of each worker.
     ///
     /// # Errors
@@ -157,17 +183,17 @@ impl Sweep {
             Memory::new(self.memory.min(1 << 50), object_bytes, delta_bytes_max(object_bytes));
         let memory = memory.expect("no more than a budget can count");
         let mut problems = self.store.problems().to_vec();
-        let (packs, pack_bytes) = swept_packs(&self.store, &mut problems);
-        let decoded_max = self.decoded_max.unwrap_or_else(|| {
-            pack_bytes.saturating_mul(DECODED_PER_PACK_BYTE).saturating_add(DECODED_MIN)
-        });
+        let (packs, pack_bytes) = swept_packs(&self.store, self.decoded_max, &mut problems);
+        let decoded_max = self.decoded_max.unwrap_or_else(|| default_decoded_max(pack_bytes));
         let mut context = Context::<V>::new(Arc::clone(&self.store), memory, decoded_max);
         let (loose, loose_duplicates) = loose_objects(&self.store, &packs, &mut problems);
         let mut duplicates = loose_duplicates;
         let mut total = loose.len() as u64;
         context.loose = loose;
+        context.reads = self.reads;
         for pack in packs {
             total += pack.1.index.count() - pack.1.duplicates.len();
+            total += pack.1.nameless.len() as u64;
             duplicates += pack.1.duplicates.len();
             context.packs.push(SweptPack { path: pack.0, work: Mutex::new(Some(pack.1)) });
         }
@@ -183,10 +209,19 @@ impl Sweep {
             )?
         };
         let _ = context.executor.set(executor.handle());
-        let packs = (0..context.packs.len() as u32).map(Task::Pack);
-        let loose = (!context.loose.is_empty()).then(|| Task::Loose(0..context.loose.len() as u32));
-        // Refused only if the sweep is cancelled already.
-        let _ = executor.handle().spawn_batch(packs.chain(loose));
+        let slots = self.slots.unwrap_or_else(|| {
+            let config = DeviceSlotsConfig::by_kind();
+            DeviceSlots::new(config).expect("every kind has at least one slot")
+        });
+        let lanes = DeviceLanes::new(&executor.handle(), slots, Task::OnDevice);
+        let mut devices = DeviceMap::system();
+        // All of these are refused only if the sweep is cancelled already.
+        for (number, pack) in context.packs.iter().enumerate() {
+            let _ = lanes.submit(devices.id_of(&pack.path), number as u32);
+        }
+        if !context.loose.is_empty() {
+            let _ = executor.spawn(Task::Loose(0..context.loose.len() as u32));
+        }
         let metrics = executor.join();
         let mut results = context.results();
         let mut counts = std::mem::take(&mut results.counts);
@@ -203,34 +238,57 @@ impl Sweep {
     }
 }
 
-/// Loads the indexes, and finds out which objects several packs have. The largest packs come first.
+/// Loads the indexes, makes those that are missing, and finds out which objects several packs have.
+/// The largest packs come first.
 fn swept_packs(
     store: &ObjectStore,
+    decoded_max: Option<u64>,
     problems: &mut Vec<FileError>,
 ) -> (Vec<(PathBuf, PackWork)>, u64) {
-    let mut indexes = Vec::new();
-    let mut bytes = 0;
+    let mut indexed = Vec::new();
+    let mut unindexed = store.unindexed_packs().to_vec();
+    let mut pack_bytes = 0;
+    let len_of = |path: &PathBuf| {
+        let resolved = store.access().resolve(path).ok();
+        resolved.and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len())
+    };
     for pack in store.packs() {
+        let path = pack.path().to_owned();
+        pack_bytes += len_of(&path);
         let index = PackIndex::open(store.access(), pack.index.path(), store.hash_kind());
         match index.and_then(PackIndex::into_memory) {
-            Ok(index) => indexes.push((pack.path().to_owned(), index)),
+            Ok(index) => indexed.push((path, index, Vec::new())),
+            Err(error) => {
+                problems.push(error);
+                unindexed.push(path);
+            }
+        }
+    }
+    for path in unindexed {
+        let len = len_of(&path);
+        pack_bytes += len;
+        let decoded_max = decoded_max.unwrap_or_else(|| default_decoded_max(len));
+        match self_index::index(store, &path, decoded_max) {
+            Ok(made) => {
+                problems.extend(made.problem);
+                indexed.push((path, made.index, made.nameless));
+            }
             Err(error) => problems.push(error),
         }
-        bytes += store
-            .access()
-            .resolve(pack.path())
-            .and_then(|path| path.metadata().map_err(|error| FileError::new(path, error)))
-            .map_or(0, |metadata| metadata.len());
     }
-    indexes.sort_by_key(|(_, index)| std::cmp::Reverse(index.count()));
-    let all: Vec<_> = indexes.iter().map(|(_, index)| index).collect();
+    indexed.sort_by_key(|(_, index, _)| std::cmp::Reverse(index.count()));
+    let all: Vec<_> = indexed.iter().map(|(_, index, _)| index).collect();
     // The indexes are in memory and were checked, so nothing fails here.
     let duplicates = owners::duplicates(&all).unwrap_or_default();
-    let with_duplicates = indexes.into_iter().zip(duplicates);
-    let works = with_duplicates
-        .map(|((path, index), duplicates)| (path, PackWork { index, duplicates }))
-        .collect();
-    (works, bytes)
+    let with_duplicates = indexed.into_iter().zip(duplicates);
+    let works = with_duplicates.map(|((path, index, nameless), duplicates)| {
+        (path, PackWork { index, duplicates, nameless })
+    });
+    (works.collect(), pack_bytes)
+}
+
+fn default_decoded_max(pack_bytes: u64) -> u64 {
+    pack_bytes.saturating_mul(DECODED_PER_PACK_BYTE).saturating_add(DECODED_MIN)
 }
 
 /// Lists the loose objects that no pack has, each once, and counts the others.

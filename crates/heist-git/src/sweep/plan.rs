@@ -24,8 +24,8 @@ const AHEAD: usize = 8;
 pub(super) struct PackPlan {
     pub pack: PackFile,
     pub forest: Forest,
-    /// The ids, sorted, without gaps.
-    ids: Vec<u8>,
+    /// In memory; only for the ids.
+    index: PackIndex,
     /// Where each entry begins, and where the last one ends.
     offsets: Vec<u64>,
     /// The place of each entry's id.
@@ -48,19 +48,30 @@ pub(super) struct PackPlan {
 }
 
 impl PackPlan {
-    /// Reads the index and the headers of a pack. `kind_of` finds the kind of an object in another
-    /// pack.
+    /// Reads the headers of a pack. The index is in memory and was [checked](Self::check).
+    /// `kind_of` finds the kind of an object in another pack.
     pub(super) fn new(
         pack: PackFile,
-        index: &PackIndex,
-        duplicates: &Positions,
+        mut index: PackIndex,
+        duplicates: Positions,
         kind_of: impl FnMut(&ObjectId) -> Option<ObjectKind>,
-    ) -> Result<Self, FileError> {
-        let order = entries_in_order(&pack, index)?;
-        let mut builder = Builder::new(pack, index, order)?;
+    ) -> Self {
+        let mut builder = Builder::new(pack, &index);
+        index.drop_offsets();
         builder.read_headers();
-        let bases = builder.find_bases(index, kind_of);
-        Ok(builder.finish(bases, duplicates.clone()))
+        builder.find_external_bases(&index, kind_of);
+        builder.finish(index, duplicates)
+    }
+
+    /// Checks that an index has no more objects than its pack has room for, and than can be sorted.
+    pub(super) fn check(pack: &PackFile, index: &PackIndex) -> Result<(), FileError> {
+        let end = pack.entries_end();
+        // An entry has at least a header of one byte, and a zlib stream of eight.
+        if index.count() > end / 9 || end.leading_zeros() < place_bits(index) {
+            let what = "it has more objects than its pack has room for";
+            return Err(FileError::new(index.path(), FileProblem::Malformed(what)));
+        }
+        Ok(())
     }
 
     /// Returns the number of entries.
@@ -74,9 +85,9 @@ impl PackPlan {
     }
 
     fn id_at(&self, place: u32) -> ObjectId {
-        let len = self.pack.hash.len();
-        let start = place as usize * len;
-        ObjectId::from_slice(self.pack.hash, &self.ids[start..start + len])
+        // It is in memory, so every place of it can be read.
+        let nothing = |_| ObjectId::from_slice(self.pack.hash, &[]);
+        self.index.id_at(place).unwrap_or_else(nothing)
     }
 
     /// Returns where the compressed data of an entry is.
@@ -106,19 +117,10 @@ impl PackPlan {
         self.duplicates.contains(self.id_places[entry as usize])
     }
 
-    /// Returns the number of objects that are visited here and nowhere else.
-    pub(super) fn own_objects(&self) -> u64 {
-        (self.len() + self.doubtful.len()) as u64 - self.duplicates.len()
-    }
-
     /// Iterates over the objects that have no entry of their own.
     pub(super) fn doubtful(&self) -> impl Iterator<Item = ObjectId> {
         let own = self.doubtful.iter().filter(|place| !self.duplicates.contains(**place));
         own.map(|place| self.id_at(*place))
-    }
-
-    pub(super) fn duplicates(&self) -> u64 {
-        self.duplicates.len()
     }
 
     /// Returns `true` if an entry has to be decoded: for itself, or as a base.
@@ -156,89 +158,79 @@ impl PackPlan {
     }
 }
 
-/// Returns the offset of each entry and the place of its id, in the order of the pack.
-fn entries_in_order(pack: &PackFile, index: &PackIndex) -> Result<Vec<(u64, u32)>, FileError> {
-    // An entry has at least a header of one byte, and a zlib stream of eight.
-    if index.count() > pack.file.len() / 9 {
-        let problem = FileProblem::Malformed("it has more objects than its pack has room for");
-        return Err(FileError::new(index.path(), problem));
-    }
+/// Returns the offset of each entry, and the place of its id, in the order of the pack.
+fn entries_in_order(pack: &PackFile, index: &PackIndex) -> (Vec<u64>, Vec<u32>) {
+    let end = pack.entries_end();
     let count = index.count() as u32;
-    let mut entries = Vec::with_capacity(count as usize);
+    // Both in one number, so that sorting takes eight bytes per entry.
+    let place_bits = place_bits(index);
+    let mut offsets = Vec::with_capacity(count as usize + 1);
     for place in 0..count {
-        // An offset that leads out of the index is an entry that leads out of the pack.
-        entries.push((index.offset_at(place).unwrap_or(u64::MAX >> 1), place));
+        // An offset that leads out of the index or the pack is an entry without bytes.
+        let offset = index.offset_at(place).map_or(end, |offset| offset.min(end));
+        offsets.push(offset << place_bits | u64::from(place));
     }
-    entries.sort_unstable();
-    Ok(entries)
+    offsets.sort_unstable();
+    let place_of = |packed: &u64| (*packed & ((1 << place_bits) - 1)) as u32;
+    let places = offsets.iter().map(place_of).collect();
+    offsets.iter_mut().for_each(|packed| *packed >>= place_bits);
+    (offsets, places)
+}
+
+/// Returns the number of bits that hold the place of any id.
+fn place_bits(index: &PackIndex) -> u32 {
+    u64::BITS - index.count().leading_zeros()
 }
 
 struct Builder {
     pack: PackFile,
     hash: HashKind,
-    ids: Vec<u8>,
     offsets: Vec<u64>,
     id_places: Vec<u32>,
     sizes: Vec<u32>,
     header_lens: Vec<u8>,
     kinds: Vec<u8>,
-    /// Bases as the headers state them.
-    stated: Vec<Stated>,
+    bases: Vec<u32>,
     broken: HashMap<u32, ObjectError>,
     doubtful: Vec<u32>,
+    /// Bases that are stated by their ids.
     external: HashMap<u32, ObjectId>,
 }
 
-/// A base as a header states it.
-#[derive(Clone, Copy)]
-enum Stated {
-    Nothing,
-    /// The number of the base's entry.
-    Entry(u32),
-    /// The number of the base's id among those that were stated.
-    Id(u32),
-}
-
 impl Builder {
-    fn new(
-        pack: PackFile,
-        index: &PackIndex,
-        mut order: Vec<(u64, u32)>,
-    ) -> Result<Self, FileError> {
-        let hash = pack.hash;
-        let failed = |error| FileError::new(index.path(), error);
+    fn new(pack: PackFile, index: &PackIndex) -> Self {
+        let (mut offsets, mut id_places) = entries_in_order(&pack, index);
         let mut doubtful = Vec::new();
-        let mut last = None;
-        order.retain(|&(offset, place)| {
-            let is_same = last == Some(offset);
-            last = Some(offset);
-            if is_same {
-                doubtful.push(place);
+        if offsets.windows(2).any(|pair| pair[0] == pair[1]) {
+            let mut last = None;
+            let mut own = 0;
+            for at in 0..offsets.len() {
+                if last == Some(offsets[at]) {
+                    doubtful.push(id_places[at]);
+                    continue;
+                }
+                last = Some(offsets[at]);
+                (offsets[own], id_places[own]) = (offsets[at], id_places[at]);
+                own += 1;
             }
-            !is_same
-        });
-        let mut ids = Vec::with_capacity(index.count() as usize * hash.len());
-        for place in 0..index.count() as u32 {
-            ids.extend_from_slice(index.id_at(place).map_err(failed)?.as_bytes());
+            offsets.truncate(own);
+            id_places.truncate(own);
         }
-        let mut offsets = Vec::with_capacity(order.len() + 1);
-        offsets.extend(order.iter().map(|(offset, _)| *offset));
+        let len = offsets.len();
         offsets.push(pack.entries_end());
-        let len = order.len();
-        Ok(Self {
-            hash,
+        Self {
+            hash: pack.hash,
             pack,
-            ids,
             offsets,
-            id_places: order.into_iter().map(|(_, place)| place).collect(),
+            id_places,
             sizes: vec![0; len],
             header_lens: vec![0; len],
             kinds: vec![NO_KIND; len],
-            stated: vec![Stated::Nothing; len],
+            bases: vec![NO_BASE; len],
             broken: HashMap::new(),
             doubtful,
             external: HashMap::new(),
-        })
+        }
     }
 
     /// Reads the headers of all entries, from the beginning of the pack to its end.
@@ -246,7 +238,6 @@ impl Builder {
         let mut window = vec![0; NEAR];
         let (mut start, mut filled) = (0_u64, 0_usize);
         let end = self.pack.entries_end();
-        let mut bases = HashMap::new();
         for entry in 0..self.id_places.len() {
             let offset = self.offsets[entry];
             let inside = offset.checked_sub(start).filter(|at| {
@@ -271,84 +262,71 @@ impl Builder {
                 }
             };
             match EntryHeader::parse(&window[at..filled], offset, self.hash) {
-                Ok(header) => self.set_header(entry, &header, &mut bases),
+                Ok(header) => self.set_header(entry, &header),
                 Err(error) => {
                     self.broken.insert(entry as u32, error);
                 }
             }
         }
-        self.external = bases;
     }
 
-    fn set_header(
-        &mut self,
-        entry: usize,
-        header: &EntryHeader,
-        ref_bases: &mut HashMap<u32, ObjectId>,
-    ) {
+    fn set_header(&mut self, entry: usize, header: &EntryHeader) {
         self.sizes[entry] = u32::try_from(header.size).unwrap_or(u32::MAX);
         self.header_lens[entry] = header.len as u8;
         match header.kind {
             EntryKind::Whole(kind) => self.kinds[entry] = kind as u8,
             EntryKind::OfsDelta(offset) => match self.offsets[..entry].binary_search(&offset) {
-                Ok(base) => self.stated[entry] = Stated::Entry(base as u32),
+                Ok(base) => self.bases[entry] = base as u32,
                 Err(_) => {
                     self.broken.insert(entry as u32, ObjectError::MissingBase(None));
                 }
             },
             EntryKind::RefDelta(id) => {
-                self.stated[entry] = Stated::Id(entry as u32);
-                ref_bases.insert(entry as u32, id);
+                self.external.insert(entry as u32, id);
             }
         }
     }
 
-    /// Turns what the headers state into entries. What is not in this pack stays in `external`.
-    fn find_bases(
+    /// Finds the bases that are stated by their ids. What is not in this pack stays in `external`.
+    fn find_external_bases(
         &mut self,
         index: &PackIndex,
         mut kind_of: impl FnMut(&ObjectId) -> Option<ObjectKind>,
-    ) -> Vec<u32> {
-        let mut entry_of_place = Vec::new();
-        if !self.external.is_empty() {
-            entry_of_place = vec![NO_BASE; index.count() as usize];
-            for (entry, place) in self.id_places.iter().enumerate() {
-                entry_of_place[*place as usize] = entry as u32;
-            }
+    ) {
+        if self.external.is_empty() {
+            return;
         }
-        let mut bases = vec![NO_BASE; self.id_places.len()];
-        for (entry, base) in bases.iter_mut().enumerate() {
-            match self.stated[entry] {
-                Stated::Nothing => {}
-                Stated::Entry(found) => *base = found,
-                Stated::Id(number) => {
-                    let id = self.external[&number];
-                    let place = index.find(&id).ok().flatten();
-                    let found = place.map(|place| entry_of_place[place as usize]);
-                    if let Some(found) = found.filter(|found| *found != NO_BASE) {
-                        *base = found;
-                        self.external.remove(&number);
-                    } else if let Some(kind) = kind_of(&id) {
-                        self.kinds[entry] = kind as u8;
-                    } else {
-                        let error = ObjectError::MissingBase(Some(id));
-                        self.broken.insert(entry as u32, error);
-                        self.external.remove(&number);
-                    }
+        let mut entry_of_place = vec![NO_BASE; index.count() as usize];
+        for (entry, place) in self.id_places.iter().enumerate() {
+            entry_of_place[*place as usize] = entry as u32;
+        }
+        let (bases, kinds, broken) = (&mut self.bases, &mut self.kinds, &mut self.broken);
+        self.external.retain(|&entry, id| {
+            let place = index.find(id).ok().flatten();
+            let found = place.map(|place| entry_of_place[place as usize]);
+            if let Some(found) = found.filter(|found| *found != NO_BASE) {
+                bases[entry as usize] = found;
+                return false;
+            }
+            match kind_of(id) {
+                Some(kind) => kinds[entry as usize] = kind as u8,
+                None => {
+                    broken.insert(entry, ObjectError::MissingBase(Some(*id)));
+                    return false;
                 }
             }
-        }
-        bases
+            true
+        });
     }
 
-    fn finish(self, bases: Vec<u32>, duplicates: Positions) -> PackPlan {
-        let forest = Forest::new(bases, self.kinds);
+    fn finish(self, index: PackIndex, duplicates: Positions) -> PackPlan {
+        let forest = Forest::new(self.bases, self.kinds);
         let is_root = |entry: &u32| forest.base(*entry).is_none();
         let roots = (0..forest.len() as u32).filter(is_root).collect();
         let mut plan = PackPlan {
             pack: self.pack,
             forest,
-            ids: self.ids,
+            index,
             offsets: self.offsets,
             id_places: self.id_places,
             sizes: self.sizes,

@@ -1,7 +1,7 @@
 //! The tasks of a sweep.
 //!
 //! ```text
-//!   Pack ──▶ Roots(range) ──▶ Children(node, range) ──▶ Children(node, range) ...
+//!   OnDevice ──▶ Pack ──▶ Roots(range) ──▶ Children(node, range) ──▶ Children(node, range) ...
 //!              │    ▲                  │
 //!     a tree   ▼    │ permit           ▼ no memory left
 //!            Tree ──┘                PutOff ── all of the trees' memory ──▶ Children
@@ -15,13 +15,16 @@
 use super::memory::Reserved;
 use super::plan::PackPlan;
 use heist::{AcquireError, BytePermit, ReadPermit};
+use heist_device::{DeviceSlotPermit, DeviceTurn};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A piece of work.
 pub(super) enum Task<S> {
-    /// Read the index of a pack and all its headers.
-    Pack(u32),
+    /// Take a pack from the lane of its disk.
+    OnDevice(DeviceTurn<u32>),
+    /// Read all headers of a pack, with a slot of its disk.
+    Pack(u32, DeviceSlotPermit),
     /// Decode roots, given by their places among the roots.
     Roots(Arc<PackPlan>, Range<u32>),
     /// Decode the first root of a range, for which there is memory now, and then the others.

@@ -1,7 +1,7 @@
 //! What a worker does with the tasks of packs.
 
-use super::context::Context;
-use super::decoder::{Content, Decoder, Failure};
+use super::context::{Context, PackWork};
+use super::decoder::{Content, Decoder, Failure, READ_MAX};
 use super::memory::SMALL;
 use super::plan::PackPlan;
 use super::report::SweepCounts;
@@ -11,9 +11,9 @@ use crate::delta::DeltaOp;
 use crate::id::ObjectId;
 use crate::object::ObjectKind;
 use crate::pack::PackFile;
-use crate::problem::{FileError, ObjectError};
+use crate::problem::{FileError, FileProblem, ObjectError};
 use heist::yielding::{Git, GitPhase, YieldPolicy};
-use heist::{BytePermit, Spawner};
+use heist::{BytePermit, ReadPermit, Spawner};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,8 +64,46 @@ impl<V: ObjectVisitor> Worker<V> {
         if self.context.is_cut() {
             return;
         }
+        if let Some((task, _token)) = self.admit(task) {
+            self.work(task, queue);
+        }
+        self.count_decoded();
+    }
+
+    /// Takes a read token for a task, if reads are limited. A task that gets none waits for one and
+    /// comes back. (It may hold memory meanwhile: those that hold a token wait for nothing.)
+    fn admit(&self, task: Task<V::State>) -> Option<(Task<V::State>, Option<ReadPermit>)> {
+        let (Some(reads), Some(executor)) = (&self.context.reads, self.context.executor.get())
+        else {
+            return Some((task, None));
+        };
+        let task = match task {
+            Task::Granted(task, token) => return token.ok().map(|token| (*task, Some(token))),
+            // Has to take a job from its lane first.
+            Task::OnDevice(_) => return Some((task, None)),
+            task => task,
+        };
+        let bytes = (READ_MAX as u64).min(reads.total().bytes);
+        match reads.try_acquire(bytes) {
+            Ok(token) => Some((task, Some(token))),
+            Err(_) => {
+                let granted = move |token| Task::Granted(Box::new(task), token);
+                // A running task is never refused.
+                let _ = reads.acquire_then(bytes, executor, granted);
+                None
+            }
+        }
+    }
+
+    fn work(&mut self, task: Task<V::State>, queue: &mut Queue<'_, V>) {
         match task {
-            Task::Pack(pack) => self.pack(pack, queue),
+            Task::OnDevice(turn) => {
+                turn.run(|pack, slot| queue.spawn_local(Task::Pack(pack, slot)));
+            }
+            Task::Pack(pack, slot) => {
+                self.pack(pack, queue);
+                drop(slot);
+            }
             Task::Roots(plan, roots) => self.roots(plan, roots, queue),
             Task::Tree(task) => {
                 let TreeTask { plan, mut roots, permit } = *task;
@@ -83,13 +121,9 @@ impl<V: ObjectVisitor> Worker<V> {
             }
             Task::Loose(range) => self.loose(range, None, queue),
             Task::LargeLoose(range, Ok(permit)) => self.loose(range, Some(permit), queue),
-            Task::LargeLoose(_, Err(_)) | Task::Granted(_, Err(_)) => {}
-            Task::Granted(task, Ok(token)) => {
-                self.run(*task, queue);
-                drop(token);
-            }
+            Task::LargeLoose(_, Err(_)) => {}
+            Task::Granted(task, _) => self.work(*task, queue),
         }
-        self.count_decoded();
     }
 
     fn count_decoded(&mut self) {
@@ -110,37 +144,42 @@ impl<V: ObjectVisitor> Worker<V> {
         let context = Arc::clone(&self.context);
         let pack = &context.packs[number as usize];
         let work = pack.work.lock().ok().and_then(|mut work| work.take());
-        let Some(work) = work else { return };
+        let Some(mut work) = work else { return };
+        for error in std::mem::take(&mut work.nameless) {
+            self.unreadable(None, None, error);
+        }
         let store = &context.store;
         let opened = PackFile::open(store.access(), &pack.path, store.hash_kind());
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) => return self.unreadable_pack(error, &work),
+        };
+        if work.index.is_file() && u64::from(file.count) != work.index.count() {
+            let what = "it has another number of objects than its pack states";
+            let problem = FileError::new(work.index.path(), FileProblem::Malformed(what));
+            self.problems.push(problem);
+        }
+        if let Err(error) = PackPlan::check(&file, &work.index) {
+            return self.unreadable_pack(error, &work);
+        }
         let mut reader = None;
-        let plan = opened.and_then(|file| {
-            if u64::from(file.count) != work.index.count() {
-                let what = "it has another number of objects than its pack states";
-                let problem = crate::FileProblem::Malformed(what);
-                self.problems.push(FileError::new(work.index.path(), problem));
-            }
-            PackPlan::new(file, &work.index, &work.duplicates, |id| {
-                let reader = reader.get_or_insert_with(|| store.reader());
-                reader.header(id).ok().map(|(kind, _)| kind)
-            })
-        });
-        match plan {
-            Ok(plan) => {
-                drop(work);
-                self.report_headers(&plan);
-                let roots = 0..plan.roots.len() as u32;
-                queue.spawn_local(Task::Roots(Arc::new(plan), roots));
-            }
-            Err(error) => {
-                self.problems.push(error);
-                for place in 0..work.index.count() as u32 {
-                    if work.duplicates.contains(place) {
-                        continue;
-                    }
-                    let id = work.index.id_at(place).ok();
-                    self.unreadable(id, None, ObjectError::Corrupt("its pack cannot be read"));
-                }
+        let kind_of = |id: &ObjectId| {
+            let reader = reader.get_or_insert_with(|| store.reader());
+            reader.header(id).ok().map(|(kind, _)| kind)
+        };
+        let plan = PackPlan::new(file, work.index, work.duplicates, kind_of);
+        self.report_headers(&plan);
+        let roots = 0..plan.roots.len() as u32;
+        queue.spawn_local(Task::Roots(Arc::new(plan), roots));
+    }
+
+    /// Reports a pack, and each of its objects that no other pack has.
+    fn unreadable_pack(&mut self, error: FileError, work: &PackWork) {
+        self.problems.push(error);
+        for place in 0..work.index.count() as u32 {
+            if !work.duplicates.contains(place) {
+                let id = work.index.id_at(place).ok();
+                self.unreadable(id, None, ObjectError::Corrupt("its pack cannot be read"));
             }
         }
     }
@@ -226,7 +265,7 @@ impl<V: ObjectVisitor> Worker<V> {
         let root = plan.roots[place as usize];
         match self.root(&plan, root) {
             Ok(content) => {
-                self.begin(&Arc::new(Tree { plan, _permit: permit }), root, content, None, queue)
+                self.begin(&Arc::new(Tree { plan, _permit: permit }), root, content, None, queue);
             }
             Err(Failure::Object(error)) => self.fail(&plan, root, error),
             Err(Failure::Short) => {
@@ -367,8 +406,8 @@ impl<V: ObjectVisitor> Worker<V> {
         }
     }
 
-    /// Hands an entry to the visitor, unless another pack's copy is visited. `base` is the node that
-    /// it was made from.
+    /// Hands an entry to the visitor, unless another pack's copy is visited. `base` is the node
+    /// that it was made from.
     fn visit(
         &mut self,
         plan: &PackPlan,
@@ -383,15 +422,15 @@ impl<V: ObjectVisitor> Worker<V> {
         let ops = std::mem::take(&mut self.decoder.ops);
         let delta = base.and_then(|base| delta_of(base, &ops));
         let is_base = plan.forest.has_children(entry);
-        let state = self.visit_object(Visit { id: plan.id(entry), kind, content, delta, is_base });
+        let state = self.visit_object(&Visit { id: plan.id(entry), kind, content, delta, is_base });
         self.decoder.ops = ops;
         state
     }
 
-    pub(super) fn visit_object(&mut self, visit: Visit<'_, V::State>) -> Option<V::State> {
+    pub(super) fn visit_object(&mut self, visit: &Visit<'_, V::State>) -> Option<V::State> {
         self.counts.visited[visit.kind as usize] += 1;
         self.counts.visited_bytes += visit.content.len() as u64;
-        self.visitor.as_mut()?.visit(&visit)
+        self.visitor.as_mut()?.visit(visit)
     }
 
     pub(super) fn wants(&self, kind: ObjectKind) -> bool {

@@ -114,7 +114,10 @@ impl Writer {
                 self.change();
             }
             let branch = if self.below(5) == 0 { "side" } else { "main" };
-            let from = (number > 0).then(|| format!("from :{number}\n")).unwrap_or_default();
+            let from = match number {
+                0 => String::new(),
+                _ => format!("from :{number}\n"),
+            };
             let merge = match side {
                 Some(mark) if branch == "main" && self.below(3) == 0 => {
                     side = None;
@@ -128,8 +131,8 @@ impl Writer {
             let time = 1_600_000_000 + number * 1000;
             let message = format!("Change {number}\n\nBecause of {}", self.line());
             let mut text = format!("commit refs/heads/{branch}\nmark :{}\n", number + 1);
-            let _ = write!(text, "author A <a@example.com> {time} +0100\n");
-            let _ = write!(text, "committer C <c@example.com> {time} -0530\n");
+            let _ = writeln!(text, "author A <a@example.com> {time} +0100");
+            let _ = writeln!(text, "committer C <c@example.com> {time} -0530");
             let _ = write!(text, "data {}\n{message}\n{from}{merge}deleteall\n", message.len());
             self.out.extend_from_slice(text.as_bytes());
             for (name, content) in &self.files {

@@ -3,8 +3,10 @@
 
 mod git;
 mod history;
+mod packs;
 
 mod errors;
+mod hostile;
 mod layouts;
 mod names;
 mod objects;

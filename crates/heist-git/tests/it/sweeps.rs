@@ -212,6 +212,7 @@ fn little_memory_is_enough() {
         ids.push(repo.write_blob(&content));
     }
     let list: String = ids.iter().map(|id| format!("{id} file\n")).collect();
+    let mut put_off = 0;
     for depth in ["--depth=1", "--depth=3", "--depth=60"] {
         let arguments = ["pack-objects", "-q", "--window=60", depth, ".git/objects/pack/pack"];
         repo.git_with(&arguments, list.as_bytes());
@@ -228,6 +229,8 @@ fn little_memory_is_enough() {
             assert_eq!(unreadable(&report), []);
             assert!(seen(&report) == expected);
             assert!(report.buffers_high_water <= 5 * 255_000 + 200_000);
+            // Four workers in one wide tree want more than there is.
+            put_off += report.counts.put_off;
         }
         for pack in repo.packs("pack") {
             let to = sandbox.path().join("pack");
@@ -236,6 +239,24 @@ fn little_memory_is_enough() {
             repo.git_with(&["unpack-objects", "-q"], &std::fs::read(to).unwrap());
         }
     }
+    assert!(put_off > 0);
+}
+
+#[test]
+fn reads_and_disks_are_shared_with_others() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.init("repo", HashKind::Sha1);
+    history::write(&repo, Plan { commits: 30, ..Plan::default() });
+    repo.write_blob(b"loose");
+    let expected = repo.all_objects();
+    // One read at a time for four workers, and one slot of each disk.
+    let reads = heist::ReadTokens::new(1, 100).unwrap();
+    let one = heist_device::DeviceSlotsConfig::uniform(1);
+    let slots = heist_device::DeviceSlots::new(one).unwrap();
+    let sweep = Sweep::new(open(&repo)).threads(4).read_tokens(reads.clone());
+    let report = sweep.device_slots(slots).run(|_| Collector::default()).unwrap();
+    assert!(seen(&report) == expected);
+    assert_eq!((reads.available().count, reads.high_water().count), (1, 1));
 }
 
 #[test]
@@ -256,4 +277,44 @@ fn a_sweep_that_is_cut_says_how_many_objects_are_missing() {
     cancel.cancel();
     let report = Sweep::new(open(&repo)).cancel(cancel).run(|_| Collector::default()).unwrap();
     assert_eq!(report.counts.accounted() + report.cut, 200);
+}
+
+#[test]
+fn packs_without_an_index_are_read() {
+    for hash in [HashKind::Sha1, HashKind::Sha256] {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.init("repo", hash);
+        history::write(&repo, Plan::default());
+        let shapes: [&[&str]; 2] = [
+            &["repack", "-adfq", "--depth=4000", "--window=50"],
+            &["-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq"],
+        ];
+        for shape in shapes {
+            repo.git(shape);
+            let expected = repo.all_objects();
+            let index = repo.packs("idx").remove(0);
+            let whole = std::fs::read(&index).unwrap();
+            std::fs::remove_file(&index).unwrap();
+            let report = Sweep::new(open(&repo)).run(|_| Collector::default()).unwrap();
+            assert!(seen(&report) == expected);
+            assert!(report.problems.is_empty() && report.cut == 0);
+            // A damaged index is told.
+            std::fs::write(&index, &whole[..whole.len() / 2]).unwrap();
+            let report = Sweep::new(open(&repo)).run(|_| Collector::default()).unwrap();
+            assert!(seen(&report) == expected);
+            assert_eq!(report.problems.len(), 1);
+            // What is behind damage in the pack cannot be found.
+            let pack = index.with_extension("pack");
+            let mut bytes = std::fs::read(&pack).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 300].fill(0xff);
+            std::fs::remove_file(&pack).unwrap();
+            std::fs::write(&pack, bytes).unwrap();
+            let report = Sweep::new(open(&repo)).run(|_| Collector::default()).unwrap();
+            assert!(report.problems.len() == 2 && !seen(&report).is_empty());
+            std::fs::remove_file(pack).unwrap();
+            std::fs::remove_file(&index).unwrap();
+            history::write(&repo, Plan::default());
+        }
+    }
 }
