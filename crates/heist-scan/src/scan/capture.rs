@@ -90,31 +90,39 @@ pub(crate) fn capture(
     captured: &mut Vec<Captured>,
 ) {
     matches.sort_unstable_by_key(|found| found.secret.start);
-    for mut found in matches.drain(..) {
-        // A detector that reports offsets outside of the window is wrong, but must not cause a
-        // panic.
-        let end = offset + window.len() as u64;
-        found.secret.start = found.secret.start.clamp(offset, end);
-        found.secret.end = found.secret.end.clamp(found.secret.start, end);
-        let (from, to) = (distance(offset, found.secret.start), distance(offset, found.secret.end));
-        cursor.move_to(found.secret.start, window, offset);
-        let start = cursor.position;
-        let mut last = cursor;
-        last.move_to(found.secret.end.saturating_sub(1), window, offset);
+    let matches = matches.drain(..);
+    captured.extend(matches.map(|found| capture_next(found, window, offset, &mut cursor)));
+}
 
-        let newline = cursor.newline;
-        let line = newline.line_around(window, offset, &(from..to), CONTEXT_BYTES);
-        let comments = [&window[line.start..from], &window[to..line.end]];
-        let excerpt = excerpt_of(window, offset, from..to, &line, newline, found.encoding);
-        let text = window[excerpt.start..excerpt.end.max(to)].into();
-        captured.push(Captured {
-            start,
-            last: last.position,
-            excerpt: offset + excerpt.start as u64..offset + excerpt.end as u64,
-            text,
-            allowed: comments.into_iter().any(|comment| allows(comment, found.encoding)),
-            found,
-        });
+/// Captures a match whose secret begins at the cursor or after it. The window begins at `offset`.
+pub(crate) fn capture_next(
+    mut found: Match,
+    window: &[u8],
+    offset: u64,
+    cursor: &mut LineCursor,
+) -> Captured {
+    // A detector that reports offsets outside of the window is wrong, but must not cause a panic.
+    let end = offset + window.len() as u64;
+    found.secret.start = found.secret.start.clamp(offset, end);
+    found.secret.end = found.secret.end.clamp(found.secret.start, end);
+    let (from, to) = (distance(offset, found.secret.start), distance(offset, found.secret.end));
+    cursor.move_to(found.secret.start, window, offset);
+    let start = cursor.position;
+    let mut last = *cursor;
+    last.move_to(found.secret.end.saturating_sub(1), window, offset);
+
+    let newline = cursor.newline;
+    let line = newline.line_around(window, offset, &(from..to), CONTEXT_BYTES);
+    let comments = [&window[line.start..from], &window[to..line.end]];
+    let excerpt = excerpt_of(window, offset, from..to, &line, newline, found.encoding);
+    let text = window[excerpt.start..excerpt.end.max(to)].into();
+    Captured {
+        start,
+        last: last.position,
+        excerpt: offset + excerpt.start as u64..offset + excerpt.end as u64,
+        text,
+        allowed: comments.into_iter().any(|comment| allows(comment, found.encoding)),
+        found,
     }
 }
 

@@ -16,6 +16,7 @@
 
 use super::examine::{Examiner, FoundSecret, Text, TextOrigin, View};
 use super::explain::Explanation;
+use super::owned_match::{Cause, OwnedMatch};
 use super::plan::LiteralUse;
 use super::prefilter::Candidates;
 use super::search_starts::DECODED_SEARCH_MAX;
@@ -28,6 +29,7 @@ use crate::decode::{
 };
 use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
+use crate::version::PathFreeMatch;
 use std::ops::Range;
 
 /// A stretch of base64 is always scanned from this many digits on. Earlier digits are scanned only
@@ -102,9 +104,9 @@ pub(crate) fn scan_encoded(
     detector: &SecretDetector,
     chunk: &Chunk<'_>,
     scratch: &mut Scratch,
-    matches: &mut Vec<Match>,
+    matches: &mut Vec<OwnedMatch>,
 ) {
-    let Scratch { examiner, encoded } = scratch;
+    let Scratch { examiner, encoded, .. } = scratch;
     let (text, owned) = (chunk.bytes, chunk.owned.clone());
     encoded.outside.clear();
     let before = owned.start.saturating_sub(LONG_STRETCH)..owned.start;
@@ -149,7 +151,7 @@ struct EncodedWindow {
 struct Decoder<'a, 'b> {
     detector: &'a SecretDetector,
     chunk: &'a Chunk<'b>,
-    matches: &'a mut Vec<Match>,
+    matches: &'a mut Vec<OwnedMatch>,
     scratch: &'a mut EncodedScratch,
 }
 
@@ -458,11 +460,13 @@ fn in_source(offset: u64, range: Range<usize>, decoded: &Decoded) -> Range<u64> 
 }
 
 /// Turns a secret in decoded text into a match in the object.
-fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> Match {
+fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> OwnedMatch {
     // The scan of the plain text can miss a secret that is not escaped itself, because of escapes
     // around it.
     let is_verbatim = decoded.is_verbatim(found.secret.clone());
-    Match {
+    let owner = offset + decoded.source_of(found.owner..found.owner + 1).start as u64;
+    let conditions = found.conditions;
+    let found = Match {
         rule: RuleIndex(found.rule),
         whole: in_source(offset, found.whole, decoded),
         secret: in_source(offset, found.secret.clone(), decoded),
@@ -471,5 +475,7 @@ fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded)
         confidence: found.confidence,
         reason: found.reason,
         standing: found.standing,
-    }
+    };
+    let cause = Cause::of_encoding(encoding);
+    OwnedMatch { found: PathFreeMatch { found, conditions }, owner, cause }
 }

@@ -22,12 +22,15 @@
 mod allow;
 mod anchors;
 mod boundary;
+mod changes;
+mod conditions;
 mod encoded;
 mod examine;
 mod explain;
 mod expression;
 mod frequency;
 mod literal;
+mod owned_match;
 mod pattern;
 mod plan;
 mod prefilter;
@@ -40,6 +43,9 @@ pub use explain::{ExplainedStep, Explanation, StepOutcome};
 pub use prefilter::PrefilterKind;
 pub use verdict::{Step, Verdict};
 
+pub(crate) use changes::Remembered;
+pub(crate) use conditions::Conditions;
+
 use crate::chunk::Chunk;
 use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 use crate::encoding::Encoding;
@@ -47,10 +53,12 @@ use crate::noise::Noise;
 use crate::parsers::ASSIGNMENT_REACH;
 use crate::rules::{Pattern, Rule, RuleSet};
 use crate::tree_rules::TreeRules;
+use crate::version::{Memory, PathFreeMatch, Version};
 use allow::{Allow, slashed};
 use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
-use examine::{Examiner, Text, TextOrigin};
+use examine::{Examiner, Text};
 use literal::LITERAL_BYTES_MAX;
+use owned_match::OwnedMatch;
 use pattern::LazyRegex;
 use plan::{LiteralUse, Plan};
 use prefilter::{LiteralTable, PlacedLiteral, Prefilter};
@@ -117,6 +125,7 @@ pub struct SecretDetector {
 pub struct Scratch {
     examiner: Examiner,
     encoded: EncodedScratch,
+    found: Vec<OwnedMatch>,
 }
 
 impl SecretDetector {
@@ -263,12 +272,29 @@ fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
     Overlap { before: overlap.before + more, after: overlap.after + more }
 }
 
+impl SecretDetector {
+    /// Adds the matches of a chunk as they are if the path changes nothing.
+    fn scan_chunk(&self, chunk: &Chunk<'_>, scratch: &mut Scratch, found: &mut Vec<OwnedMatch>) {
+        let text = Text::of_chunk(chunk);
+        scratch.examiner.found.clear();
+        scratch.examiner.examine(self, &text);
+        scratch.examiner.take_found(chunk.offset, found);
+        if self.decode {
+            scan_encoded(self, chunk, scratch, found);
+        }
+    }
+}
+
 impl Detector for SecretDetector {
     type Scratch = Scratch;
 
     fn scratch(&self) -> Scratch {
         let rules = self.rules.len();
-        Scratch { examiner: Examiner::new(rules), encoded: EncodedScratch::new(rules) }
+        Scratch {
+            examiner: Examiner::new(rules),
+            encoded: EncodedScratch::new(rules),
+            found: Vec::new(),
+        }
     }
 
     fn required_overlap(&self) -> Overlap {
@@ -307,34 +333,24 @@ impl Detector for SecretDetector {
     }
 
     fn scan(&self, chunk: &Chunk<'_>, scratch: &mut Scratch, matches: &mut Vec<Match>) {
-        let text = Text {
-            bytes: chunk.bytes,
-            owned: chunk.owned.clone(),
-            begins_object: chunk.offset == 0,
-            ends_object: chunk.is_end,
-            path: chunk.path,
-            encoding: Encoding::Plain,
-            origin: TextOrigin::Plain { offset: chunk.offset },
-            stop: chunk.stop,
-        };
-        scratch.examiner.found.clear();
-        scratch.examiner.examine(self, &text);
-        let in_object = |range: std::ops::Range<usize>| {
-            chunk.offset + range.start as u64..chunk.offset + range.end as u64
-        };
-        matches.extend(scratch.examiner.found.drain(..).map(|found| Match {
-            rule: RuleIndex(found.rule),
-            whole: in_object(found.whole),
-            secret: in_object(found.secret),
-            decoded: None,
-            encoding: Encoding::Plain,
-            confidence: found.confidence,
-            reason: found.reason,
-            standing: found.standing,
-        }));
-        if self.decode {
-            scan_encoded(self, chunk, scratch, matches);
-        }
+        let mut found = std::mem::take(&mut scratch.found);
+        self.scan_chunk(chunk, scratch, &mut found);
+        let settled = found.drain(..).filter_map(|one| self.settle_match(one.found, chunk.path));
+        matches.extend(settled);
+        scratch.found = found;
+    }
+
+    fn scan_changed(
+        &self,
+        version: &Version<'_>,
+        scratch: &mut Scratch,
+        matches: &mut Vec<PathFreeMatch>,
+    ) -> Memory {
+        changes::scan_changed(self, version, scratch, matches)
+    }
+
+    fn settle(&self, found: &PathFreeMatch, path: &Path) -> Option<Match> {
+        self.settle_match(found.clone(), path)
     }
 
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {
