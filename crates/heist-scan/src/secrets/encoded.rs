@@ -18,14 +18,15 @@ use super::examine::{Examiner, FoundSecret, Text, TextOrigin, View};
 use super::explain::Explanation;
 use super::owned_match::{Cause, OwnedMatch};
 use super::plan::LiteralUse;
-use super::prefilter::Candidates;
+use super::prefilter::{AnchorHit, Candidates};
 use super::search_starts::DECODED_SEARCH_MAX;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
 use crate::decode::{
     BASE64_PHASES, BASE64_STRETCH_MIN, DECODE_MARGIN, Decoded, EscapeKind, HEX_PHASES, NEAR_AFTER,
-    NEAR_BEFORE, UTF16_SPAN_MIN, base64_begin, base64_end, base64_phase, begins_base64, begins_hex,
-    escaped, gather_base64, hex, hex_stretch, is_base64, may_be_base64, utf16, utf16_span,
+    NEAR_BEFORE, UTF16_SPAN_MIN, after_break, base64_begin, base64_end, base64_phase,
+    begins_base64, begins_hex, escaped, gather_base64, hex, hex_stretch, is_base64, may_be_base64,
+    utf16, utf16_span,
 };
 use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
@@ -109,20 +110,38 @@ pub(crate) fn scan_encoded(
     let Scratch { examiner, encoded, .. } = scratch;
     let (text, owned) = (chunk.bytes, chunk.owned.clone());
     encoded.outside.clear();
-    let before = owned.start.saturating_sub(LONG_STRETCH)..owned.start;
-    let after = owned.end..(owned.end + NEAR_RUN).min(text.len());
+    let before = owned.start.saturating_sub(AROUND_OWNED.before)..owned.start;
+    let after = owned.end..(owned.end + AROUND_OWNED.after).min(text.len());
     for margin in [before, after] {
         if !margin.is_empty() {
             detector.prefilter.sweep(text, margin, &mut encoded.outside);
         }
     }
-    let mut decoder = Decoder { detector, chunk, matches, scratch: encoded };
+    let outside = std::mem::take(&mut encoded.outside);
+    let (before, after) =
+        outside.runs.split_at(outside.runs.partition_point(|&run| run < owned.start));
+    let (before, after) = (before.iter().copied(), after.iter().copied());
+    let runs = before.chain(examiner.candidates.runs.iter().copied()).chain(after);
+    let mut decoder = Decoder::new(detector, chunk, matches, encoded);
     decoder.scan_utf16();
-    decoder.scan_digits(&examiner.candidates.runs);
+    decoder.scan_digits(runs);
     for kind in [EscapeKind::Url, EscapeKind::Json] {
-        decoder.scan_escapes(kind, &examiner.candidates);
+        let wanted = match kind {
+            EscapeKind::Url => LiteralUse::UrlEscape,
+            EscapeKind::Json => LiteralUse::JsonEscape,
+        };
+        let hits = examiner.candidates.anchors.iter().chain(&outside.anchors);
+        let is_one = |hit: &&AnchorHit| {
+            kind.is_at(text, hit.at) && detector.plan.uses(hit.literal).contains(&wanted)
+        };
+        decoder.scan_escapes(kind, hits.filter(is_one).map(|hit| hit.at));
     }
+    encoded.outside = outside;
 }
+
+/// How far from the owned positions the runs and escapes are that [`Decoder::scan_digits`] and
+/// [`Decoder::scan_escapes`] need.
+pub(crate) const AROUND_OWNED: Overlap = Overlap { before: LONG_STRETCH, after: NEAR_RUN };
 
 /// A piece of encoded text that waits to be scanned. See [`EncodedWindow`] for the fields.
 #[derive(Debug)]
@@ -148,25 +167,33 @@ struct EncodedWindow {
     end: Option<usize>,
 }
 
-struct Decoder<'a, 'b> {
+/// Decodes and scans what a chunk owns.
+pub(crate) struct Decoder<'a, 'b> {
     detector: &'a SecretDetector,
     chunk: &'a Chunk<'b>,
     matches: &'a mut Vec<OwnedMatch>,
     scratch: &'a mut EncodedScratch,
 }
 
-impl Decoder<'_, '_> {
-    /// Scans base64 and hexadecimal digits: near runs, and in long stretches without a run.
-    fn scan_digits(&mut self, runs: &[usize]) {
+impl<'a, 'b> Decoder<'a, 'b> {
+    pub(crate) fn new(
+        detector: &'a SecretDetector,
+        chunk: &'a Chunk<'b>,
+        matches: &'a mut Vec<OwnedMatch>,
+        scratch: &'a mut EncodedScratch,
+    ) -> Self {
+        Self { detector, chunk, matches, scratch }
+    }
+
+    /// Scans base64 and hexadecimal digits: near runs, and in long stretches without a run. `runs`
+    /// are those among the owned positions and [around](AROUND_OWNED) them, in order.
+    pub(crate) fn scan_digits(&mut self, runs: impl Iterator<Item = usize>) {
         let owned = self.chunk.owned.clone();
-        let outside = std::mem::take(&mut self.scratch.outside);
-        let (before, after) =
-            outside.runs.split_at(outside.runs.partition_point(|&run| run < owned.start));
         // All base64 before `done` is scanned. At `probe` the loop checks for a long stretch; an
         // object cannot start inside one.
         let begins_object = self.chunk.offset == 0 && owned.start == 0;
         let (mut done, mut probe) = (0, if begins_object { LONG_STRETCH } else { owned.start });
-        for &run in before.iter().chain(runs).chain(after) {
+        for run in runs {
             while probe < run.min(owned.end) {
                 (done, probe) = self.scan_long_stretch(probe, done);
             }
@@ -179,7 +206,6 @@ impl Decoder<'_, '_> {
         while probe < owned.end {
             (done, probe) = self.scan_long_stretch(probe, done);
         }
-        self.scratch.outside = outside;
     }
 
     /// Scans the stretch of base64 at `probe` if it began long before. Returns how far base64 is
@@ -269,20 +295,13 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Scans the text near escapes.
-    fn scan_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
-        let wanted = match kind {
-            EscapeKind::Url => LiteralUse::UrlEscape,
-            EscapeKind::Json => LiteralUse::JsonEscape,
-        };
+    /// Scans the text near escapes: near those among the owned positions and
+    /// [around](AROUND_OWNED) them.
+    pub(crate) fn scan_escapes(&mut self, kind: EscapeKind, near: impl Iterator<Item = usize>) {
         let text = self.chunk.bytes;
         let mut escapes = std::mem::take(&mut self.scratch.escapes);
         escapes.clear();
-        for hit in candidates.anchors.iter().chain(&self.scratch.outside.anchors) {
-            if kind.is_at(text, hit.at) && self.detector.plan.uses(hit.literal).contains(&wanted) {
-                escapes.push(hit.at);
-            }
-        }
+        escapes.extend(near);
         escapes.sort_unstable();
         let (mut place, mut first) = (0..0, None);
         for &escape in &escapes {
@@ -345,7 +364,7 @@ impl Decoder<'_, '_> {
     }
 
     /// Scans UTF-16. If the whole object is UTF-16, scans all of it.
-    fn scan_utf16(&mut self) {
+    pub(crate) fn scan_utf16(&mut self) {
         let (text, owned, encoding) =
             (self.chunk.bytes, self.chunk.owned.clone(), self.chunk.encoding);
         if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
@@ -445,12 +464,6 @@ impl Decoder<'_, '_> {
 fn pieces(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.step_by(PIECE_BYTES).map(move |start| start..(start + PIECE_BYTES).min(end))
-}
-
-/// Returns where wrapped base64 continues if `at` is in a line break, and `at` otherwise.
-fn after_break(text: &[u8], at: usize) -> usize {
-    let rest = text[at..].iter().take(DECODE_MARGIN);
-    at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
 }
 
 /// Maps a range of decoded text to offsets in the object. The chunk begins at `offset`.

@@ -10,7 +10,10 @@
 //! | `examine` | tries the rules on the windows around what the sweep found |
 //! | `search_starts` | where the search for an expression without a literal begins |
 //! | `encoded` | the same for decoded text |
+//! | `owned_match` | a match, and the position from which it was found |
+//! | `changes/` | the same for a version of an object, of which only a part is new |
 //! | `verdict` | what becomes of a candidate, and why: the one judgement |
+//! | `conditions` | what the path of an object can change about a match |
 //! | `tree_view` | whether the scanned tree hides a candidate |
 //! | `explain` | the judgement of a line, step by step |
 //! | `pattern`, `rule`, `allow` | a rule and its allowlists, with expressions that are compiled when needed |
@@ -55,6 +58,7 @@ use crate::rules::{Pattern, Rule, RuleSet};
 use crate::tree_rules::TreeRules;
 use crate::version::{Memory, PathFreeMatch, Version};
 use allow::{Allow, slashed};
+use changes::Reaches;
 use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
 use examine::{Examiner, Text};
 use literal::LITERAL_BYTES_MAX;
@@ -65,6 +69,7 @@ use prefilter::{LiteralTable, PlacedLiteral, Prefilter};
 use rule::{ActiveRule, KEYWORD_REACH, LINE_REACH};
 use search_starts::SEARCH_START_REACH;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tree_view::TreeView;
 use verdict::Unobserved;
 
@@ -111,6 +116,10 @@ pub struct SecretDetector {
     overlap: Overlap,
     /// How much of encoded text a rule sees from a position of the source.
     seen_encoded: Overlap,
+    /// How far it sees from each candidate, to tell which of them a change can affect.
+    reaches: Reaches,
+    /// Distinguishes it from other detectors, whose memories mean something else.
+    identity: u64,
     path_rules: Vec<u32>,
     /// The rules with a checksum, whose matches are either certain or rejected.
     checksum_rules: Vec<u32>,
@@ -126,6 +135,8 @@ pub struct Scratch {
     examiner: Examiner,
     encoded: EncodedScratch,
     found: Vec<OwnedMatch>,
+    /// Candidates while they are put in order.
+    sorted: Vec<u64>,
 }
 
 impl SecretDetector {
@@ -201,7 +212,11 @@ impl SecretDetector {
         checksum_rules.retain(|&rule| (rule as usize) < chosen);
         let paths = path_rules.iter().filter_map(|&rule| rules[rule as usize].path.as_deref());
         let any_path = paths.map(|path| format!("(?:{path})")).collect::<Vec<_>>().join("|");
+        static DETECTORS: AtomicU64 = AtomicU64::new(0);
         Self {
+            reaches: Reaches::new(&rules, &plan),
+            // Relaxed: the numbers only have to differ.
+            identity: DETECTORS.fetch_add(1, Ordering::Relaxed),
             rules: rules.into_iter().map(ActiveRule::new).collect(),
             allows: allowlists.iter().map(Allow::new).collect(),
             plan,
@@ -245,31 +260,44 @@ fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
         overlap.after = overlap.after.max(after);
     };
     let literals = 0..plan.sought.len();
-    for place in literals.flat_map(|literal| plan.uses(literal as u32)) {
-        match *place {
-            LiteralUse::Regex { rule, after_max, .. } => {
-                let longest = plan.longest[rule as usize];
-                let rule = &rules[rule as usize];
-                let keyword = if rule.keywords.is_empty() { 0 } else { KEYWORD_REACH };
-                at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
-            }
-            LiteralUse::Near { rule } => {
-                // The match may be this far from the keyword that led to it, and the judgement
-                // searches for keywords just as far around the match.
-                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + start;
-                at_least(reach, reach);
-            }
-            LiteralUse::Parser { kind, .. } => at_least(kind.reach().before, kind.reach().after),
-            LiteralUse::Assignment { .. } | LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
-        }
+    for &place in literals.flat_map(|literal| plan.uses(literal as u32)) {
+        let Overlap { before, after } = reach_of_use(rules, plan, place, start);
+        at_least(before, after);
     }
     for &rule in &plan.everywhere {
         at_least(start, start + plan.longest[rule as usize]);
     }
-    // Add the line around a match, one byte for `\b`, and a literal that starts on the last owned
-    // byte.
-    let more = LINE_REACH + LITERAL_BYTES_MAX + 8;
-    Overlap { before: overlap.before + more, after: overlap.after + more }
+    Overlap { before: overlap.before + AROUND_MATCH, after: overlap.after + AROUND_MATCH }
+}
+
+/// How far the judgement sees around a match: the line, one byte for `\b`, and a literal that starts
+/// on the last owned byte.
+const AROUND_MATCH: usize = LINE_REACH + LITERAL_BYTES_MAX + 8;
+
+/// Returns how far a rule sees around a literal, given how far away a search start may be, without
+/// what is [around the match](AROUND_MATCH).
+fn reach_of_use(rules: &[Rule], plan: &Plan, place: LiteralUse, start: usize) -> Overlap {
+    match place {
+        LiteralUse::Regex { rule, after_max, .. } => {
+            let longest = plan.longest[rule as usize];
+            let rule = &rules[rule as usize];
+            let keyword = if rule.keywords.is_empty() { 0 } else { KEYWORD_REACH };
+            Overlap { before: after_max.unwrap_or(longest) + keyword, after: longest + keyword }
+        }
+        LiteralUse::Near { rule } => {
+            // The match may be this far from the keyword that led to it, and the judgement searches
+            // for keywords just as far around the match.
+            let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + start;
+            Overlap { before: reach, after: reach }
+        }
+        LiteralUse::Parser { kind, .. } => {
+            Overlap { before: kind.reach().before, after: kind.reach().after }
+        }
+        LiteralUse::Assignment { .. } => {
+            Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after }
+        }
+        LiteralUse::UrlEscape | LiteralUse::JsonEscape => Overlap::default(),
+    }
 }
 
 impl SecretDetector {
@@ -294,6 +322,7 @@ impl Detector for SecretDetector {
             examiner: Examiner::new(rules),
             encoded: EncodedScratch::new(rules),
             found: Vec::new(),
+            sorted: Vec::new(),
         }
     }
 

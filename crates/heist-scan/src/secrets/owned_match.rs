@@ -47,3 +47,16 @@ pub(crate) struct OwnedMatch {
     pub(crate) owner: u64,
     pub(crate) cause: Cause,
 }
+
+impl OwnedMatch {
+    /// Returns the match in a copy of its text. The text at `from` is now at `to`.
+    pub(crate) fn moved(&self, from: u64, to: u64) -> Self {
+        let offset = |at: u64| at.wrapping_add(to).wrapping_sub(from);
+        let mut moved = self.clone();
+        moved.owner = offset(moved.owner);
+        for range in [&mut moved.found.found.whole, &mut moved.found.found.secret] {
+            *range = offset(range.start)..offset(range.end);
+        }
+        moved
+    }
+}
