@@ -35,10 +35,10 @@ impl Copy {
 
     /// Returns the positions from which everything within reach is in the copy.
     pub(super) fn core(&self, reach: Overlap) -> Range<usize> {
-        let start = if self.begins_both { 0 } else { self.to.start + reach.before };
-        let end =
-            if self.ends_both { self.to.end } else { self.to.end.saturating_sub(reach.after) };
-        start..end.max(start)
+        let Range { start, end } = self.to;
+        let first = if self.begins_both { start } else { start + reach.before };
+        let last = if self.ends_both { end } else { (end + 1).saturating_sub(reach.after.max(1)) };
+        first..last.max(first)
     }
 }
 

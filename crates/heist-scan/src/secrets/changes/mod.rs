@@ -55,11 +55,8 @@ use std::path::Path;
 /// The number of positions that are searched at a time. It bounds the memory of the scratch.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// How near to a change encoded text is scanned again even if it begins and ends elsewhere: far
-/// enough to see every line break and escape that could join it with what changed.
-const ENCODED_MARGIN: usize = 512;
-
-const _: () = assert!(ENCODED_MARGIN >= 2 * crate::decode::DECODE_MARGIN);
+/// To sweep a shorter range costs less than to begin a sweep after it.
+const CORE_BYTES_MIN: usize = 192;
 
 /// Scans a version. See [`Detector::scan_changed`](crate::Detector::scan_changed).
 pub(super) fn scan_changed(
@@ -78,15 +75,17 @@ pub(super) fn scan_changed(
         let delta = Delta::new(copies, base.len, len)?;
         (!delta.copies.is_empty() && can_be_kept(detector, len)).then_some((base, delta))
     });
-    let known = match base {
+    let (known, may_have_zeros) = match base {
         Some((base, delta)) => {
             let chunk = whole(version);
             let scan = ChangeScan { detector, chunk, base, delta };
-            Some(scan.run(scratch, &mut found))
+            (Some(scan.run(scratch, &mut found)), scan.may_have_zeros())
         }
         None => {
             let is_kept = version.wants_memory && is_plain && can_be_kept(detector, len);
-            scan_whole(detector, version, is_kept, scratch, &mut found)
+            let known = scan_whole(detector, version, is_kept, scratch, &mut found);
+            let may_have_zeros = known.is_some() && has_zeros(version.bytes);
+            (known, may_have_zeros)
         }
     };
     let known = known.filter(|known| version.wants_memory && is_worth_keeping(known, &found, len));
@@ -95,6 +94,7 @@ pub(super) fn scan_changed(
         Box::new(Remembered {
             detector: detector.identity,
             len,
+            may_have_zeros,
             candidates: candidates.compact(),
             matches: found.as_slice().into(),
         })
@@ -108,6 +108,10 @@ pub(super) fn scan_changed(
 /// and a version of it costs about as much as any object.
 fn is_worth_keeping(known: &KnownCandidates, found: &[OwnedMatch], len: usize) -> bool {
     known.size() + size_of_val(found) <= len / 2 + (4 << 10)
+}
+
+fn has_zeros(bytes: &[u8]) -> bool {
+    memchr::memchr(0, bytes).is_some()
 }
 
 /// Returns the chunk that is the whole object.
@@ -164,16 +168,21 @@ struct TouchedEncoded {
 impl ChangeScan<'_> {
     fn run(&self, scratch: &mut Scratch, found: &mut Vec<OwnedMatch>) -> KnownCandidates {
         let known = self.candidates(scratch);
+        let escapes = self.examine(&known, scratch, found);
         let mut touched = TouchedEncoded::default();
         if self.detector.decode {
-            touched = self.touched_encoded();
-        }
-        self.inherit_matches(&touched, found);
-        let escapes = self.examine(&known, scratch, found);
-        if self.detector.decode {
+            touched = self.touched_encoded(&escapes);
             self.scan_encoded(&touched, &known, &escapes, scratch, found);
         }
+        self.inherit_matches(&touched, found);
         known
+    }
+
+    /// Returns `false` if the version has no zero byte.
+    fn may_have_zeros(&self) -> bool {
+        let bytes = self.chunk.bytes;
+        let mut gaps = self.delta.gaps.iter();
+        self.base.may_have_zeros || gaps.any(|gap| has_zeros(&bytes[gap.clone()]))
     }
 
     /// Returns the candidates of the version: inherited where possible, and else swept.
@@ -190,7 +199,7 @@ impl ChangeScan<'_> {
         };
         for copy in &self.delta.copies {
             let core = copy.core(self.detector.reaches.sweep);
-            if core.is_empty() {
+            if core.len() < CORE_BYTES_MIN {
                 continue;
             }
             sweep(core.start, swept_to, &mut known);
@@ -282,16 +291,21 @@ impl ChangeScan<'_> {
         escapes
     }
 
-    /// Returns where encoded text must be scanned.
-    fn touched_encoded(&self) -> TouchedEncoded {
+    /// Returns where encoded text must be scanned. Leaves out what neither the version nor the
+    /// base has.
+    fn touched_encoded(&self, escapes: &Escapes) -> TouchedEncoded {
         let Overlap { before, after } = self.detector.overlap;
         let text = self.chunk.bytes;
         // Nothing that changes after a position can affect it from here on, nor before it.
         let limit_back = |at: usize| at.saturating_sub(after);
         let limit_forward = |at: usize| (at + before).min(text.len());
-        let near_back = |at: usize| at.saturating_sub(ENCODED_MARGIN);
-        let near_forward = |at: usize| (at + ENCODED_MARGIN).min(text.len());
-        let utf16 = self.delta.around_gaps(limit_back, limit_forward);
+        let margin = self.detector.reaches.encoded_margin;
+        let near_back = |at: usize| at.saturating_sub(margin);
+        let near_forward = |at: usize| (at + margin).min(text.len());
+        let mut utf16 = Touched::default();
+        if self.may_have_zeros() {
+            utf16 = self.delta.around_gaps(limit_back, limit_forward);
+        }
         let digits = self.delta.around_gaps(
             |at| base64_begin(text, after_break(text, near_back(at)).min(at), limit_back(at)),
             |at| {
@@ -300,6 +314,10 @@ impl ChangeScan<'_> {
             },
         );
         let around_escapes = |kind: EscapeKind| {
+            let is_of_escape = |one: &OwnedMatch| one.cause == Cause::Escapes(kind);
+            if escapes.of(kind).is_empty() && !self.base.matches.iter().any(is_of_escape) {
+                return Touched::default();
+            }
             self.delta.around_gaps(
                 |at| kind.begin(text, near_back(at), limit_back(at)),
                 |at| kind.end(text, near_forward(at), limit_forward(at).max(near_forward(at))),
@@ -368,11 +386,15 @@ impl Escapes {
         }
     }
 
-    fn within(&self, kind: EscapeKind, range: Range<usize>) -> &[usize] {
-        let all = match kind {
+    fn of(&self, kind: EscapeKind) -> &[usize] {
+        match kind {
             EscapeKind::Url => &self.url,
             EscapeKind::Json => &self.json,
-        };
+        }
+    }
+
+    fn within(&self, kind: EscapeKind, range: Range<usize>) -> &[usize] {
+        let all = self.of(kind);
         let from = |at: usize| all.partition_point(|&one| one < at);
         &all[from(range.start)..from(range.end)]
     }

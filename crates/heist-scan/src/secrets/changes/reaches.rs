@@ -7,7 +7,7 @@ use super::super::literal::LITERAL_BYTES_MAX;
 use super::super::plan::{LiteralUse, Plan};
 use super::super::prefilter::{SWEEP_BEFORE, sweep_after};
 use super::super::{AROUND_MATCH, reach_of_use};
-use crate::decode::EscapeKind;
+use crate::decode::{DECODE_MARGIN, EscapeKind};
 use crate::detector::Overlap;
 use crate::parsers::ASSIGNMENT_REACH;
 use crate::rules::Rule;
@@ -22,6 +22,9 @@ pub(crate) struct Reaches {
     pub(super) literals: Vec<LiteralReach>,
     /// For runs of letters and digits.
     pub(super) value: Overlap,
+    /// How near to a change encoded text is scanned again even if it begins and ends elsewhere: far
+    /// enough to see every line break and escape that could join it with what changed.
+    pub(super) encoded_margin: usize,
 }
 
 /// What the scan of a version must know of a literal.
@@ -64,6 +67,7 @@ impl Reaches {
         };
         let literals = (0..plan.sought.len() as u32).map(of_literal).collect();
         let value = Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after };
-        Self { sweep, literals, value: around(value) }
+        let encoded_margin = 2 * DECODE_MARGIN;
+        Self { sweep, literals, value: around(value), encoded_margin }
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Remembered {
     pub(super) detector: u64,
     /// The length of the object.
     pub(super) len: usize,
+    /// `false` if no byte is zero, so that no part of the object is UTF-16.
+    pub(super) may_have_zeros: bool,
     pub(super) candidates: KnownCandidates,
     /// Its matches, in the order of their owners.
     pub(super) matches: Box<[OwnedMatch]>,
