@@ -7,6 +7,7 @@ use crate::chunk::Chunk;
 use crate::confidence::Confidence;
 use crate::encoding::Encoding;
 use crate::tree_rules::Standing;
+use crate::version::{Memory, PathFreeMatch, Version};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -166,6 +167,39 @@ pub trait Detector: Send + Sync + 'static {
     /// the same secret, and one rule may report it several times.
     fn scan(&self, chunk: &Chunk<'_>, scratch: &mut Self::Scratch, matches: &mut Vec<Match>);
 
+    /// Scans an object that is completely in memory and whose path is not known yet. Adds its
+    /// matches, in any order; [`settle`](Self::settle) decides about each under a path. Returns
+    /// what the detector keeps of the object.
+    ///
+    /// If the version says what it was [made from](Version::based_on), the detector may look at the
+    /// changed ranges alone. It must find what a scan of the whole object finds.
+    ///
+    /// By default, the whole object is scanned with [`scan`](Self::scan) under an empty path, and
+    /// nothing is kept. That is right for detectors whose `scan` does not look at the path.
+    fn scan_changed(
+        &self,
+        version: &Version<'_>,
+        scratch: &mut Self::Scratch,
+        matches: &mut Vec<PathFreeMatch>,
+    ) -> Memory {
+        let chunk = Chunk::whole(version.bytes, Path::new("")).with_encoding(version.encoding);
+        let mut found = Vec::new();
+        self.scan(&Chunk { stop: version.stop, ..chunk }, scratch, &mut found);
+        matches.extend(found.into_iter().map(PathFreeMatch::under_every_path));
+        Memory::default()
+    }
+
+    /// Returns the match as it is in an object with this [path](Chunk::path), or `None` if it does
+    /// not count there.
+    ///
+    /// The settled matches of [`scan_changed`](Self::scan_changed) are those that
+    /// [`scan`](Self::scan) adds under the same path. By default, a match is the same under every
+    /// path.
+    fn settle(&self, found: &PathFreeMatch, path: &Path) -> Option<Match> {
+        let _ = path;
+        Some(found.unsettled().clone())
+    }
+
     /// Returns the texts that findings of `rule` show.
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_>;
 }
@@ -195,6 +229,19 @@ impl<D: Detector> Detector for Arc<D> {
 
     fn scan(&self, chunk: &Chunk<'_>, scratch: &mut D::Scratch, matches: &mut Vec<Match>) {
         D::scan(self, chunk, scratch, matches);
+    }
+
+    fn scan_changed(
+        &self,
+        version: &Version<'_>,
+        scratch: &mut D::Scratch,
+        matches: &mut Vec<PathFreeMatch>,
+    ) -> Memory {
+        D::scan_changed(self, version, scratch, matches)
+    }
+
+    fn settle(&self, found: &PathFreeMatch, path: &Path) -> Option<Match> {
+        D::settle(self, found, path)
     }
 
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {

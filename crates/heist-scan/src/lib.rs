@@ -140,6 +140,7 @@ mod small_file;
 mod source;
 pub mod suppress;
 mod tree_rules;
+mod version;
 mod window;
 
 pub use atomic_file::{
@@ -155,7 +156,10 @@ pub use masked::{Fingerprint, Secret, mask};
 pub use null_detector::NullDetector;
 pub use printable::is_printable;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
-pub use scan::{RootPlace, Scan, ScanCounts, ScanProgress, parallel_scan_dir, scan_source};
+pub use scan::{
+    BlobScan, BlobScanner, RootPlace, Scan, ScanCounts, ScanProgress, ScannedBlob,
+    parallel_scan_dir, scan_source,
+};
 pub use secrets::{
     DetectorOptions, ExplainedStep, Explanation, PrefilterKind, Scratch, SecretDetector, Step,
     StepOutcome, Verdict,
@@ -164,6 +168,7 @@ pub use sink::{ObjectOutcome, Sink};
 pub use small_file::{read_small_file, read_small_file_below};
 pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};
 pub use tree_rules::{HiddenBy, Standing, TreeRules};
+pub use version::{Copied, Memory, PathFreeMatch, Version};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

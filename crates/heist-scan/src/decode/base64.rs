@@ -8,9 +8,9 @@
 //! stretch: `/` and `-` are digits, and often belong to something else in front of the encoded
 //! text. So there are four *phases*, and every phase that yields text is decoded.
 
-use super::INDENTATION_MAX;
 use super::decoded::Decoded;
 use super::text::has_text;
+use super::{DECODE_MARGIN, INDENTATION_MAX};
 use std::ops::Range;
 
 /// The shortest stretch that is decoded. A shorter one has no room for a secret.
@@ -73,6 +73,12 @@ pub(crate) fn base64_begin(text: &[u8], at: usize, limit: usize) -> usize {
             None => return begin,
         }
     }
+}
+
+/// Returns where wrapped base64 continues if `at` is in a line break, and `at` otherwise.
+pub(crate) fn after_break(text: &[u8], at: usize) -> usize {
+    let rest = text[at..].iter().take(DECODE_MARGIN);
+    at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
 }
 
 /// Returns `true` if a stretch begins exactly at `at`.

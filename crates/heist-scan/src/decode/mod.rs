@@ -38,8 +38,8 @@ mod tests;
 
 pub use base64::{BASE64_PHASES, base64};
 pub(crate) use base64::{
-    BASE64_STRETCH_MIN, base64_begin, base64_end, base64_phase, begins_base64, gather_base64,
-    is_base64, may_be_base64,
+    BASE64_STRETCH_MIN, after_break, base64_begin, base64_end, base64_phase, begins_base64,
+    gather_base64, is_base64, may_be_base64,
 };
 pub use decoded::Decoded;
 pub use escaped::{EscapeKind, escaped};

@@ -127,12 +127,23 @@ fn distance(from: u64, to: u64) -> usize {
 pub(crate) fn capture(
     matches: &mut Vec<Match>,
     window: &Chunk<'_>,
+    cursor: LineCursor,
+    search: &mut BuiltinSearch,
+    captured: &mut Vec<Captured>,
+) {
+    matches.sort_unstable_by_key(|found| found.secret.start);
+    capture_in_order(matches, window, cursor, search, captured);
+}
+
+/// The same for matches in the order of their secrets, which it keeps.
+pub(crate) fn capture_in_order(
+    matches: &mut Vec<Match>,
+    window: &Chunk<'_>,
     mut cursor: LineCursor,
     search: &mut BuiltinSearch,
     captured: &mut Vec<Captured>,
 ) {
     let (bytes, offset) = (window.bytes, window.offset);
-    matches.sort_unstable_by_key(|found| found.secret.start);
     for found in &mut *matches {
         // A detector that reports offsets outside of the window is wrong, but must not cause a
         // panic.

@@ -9,6 +9,7 @@
 //! | `from_source` | scans the objects of a source, on an executor of its own |
 //! | `in_flight` | bounds the objects that a source has handed out and that are not done |
 //! | `find` | scans bytes in memory, on the calling thread |
+//! | `blob` | scans objects that a caller has in memory, before their paths are known |
 //! | `object_scanner` | one worker's tools, and the scan of one object chunk by chunk |
 //! | `large` | the scan of one large file by several workers |
 //! | `range_order` | in which order those workers report their ranges |
@@ -23,6 +24,7 @@
 //! | `progress` | counters that other threads can read during a scan |
 
 mod assemble;
+mod blob;
 mod builder;
 mod builtin_search;
 mod capture;
@@ -42,6 +44,7 @@ mod roots;
 mod tree;
 mod visible;
 
+pub use blob::{BlobScan, BlobScanner, ScannedBlob};
 pub use builder::{Scan, parallel_scan_dir, scan_source};
 pub use progress::{ScanCounts, ScanProgress};
 pub use project::RootPlace;

@@ -61,14 +61,22 @@ impl Allow {
         !self.paths.is_empty()
     }
 
-    /// Returns `true` if the list allows a candidate at this path. Call it only after
-    /// [`allows_content`](Self::allows_content) returned `false`.
-    pub(crate) fn allows_at(&self, path: &Path, input: &AllowlistInput<'_>) -> bool {
+    /// Returns `true` if one of the list's path expressions matches this path.
+    pub(crate) fn names_path(&self, path: &Path) -> bool {
         any(&self.paths, &slashed(path))
-            && match self.condition {
-                Condition::Any => true,
-                Condition::All => self.content_checks(input).all(|holds| holds),
-            }
+    }
+
+    /// Returns `true` if the list allows a candidate at its paths only if
+    /// [`holds_for`](Self::holds_for) returns `true`.
+    pub(crate) fn needs_content(&self) -> bool {
+        self.condition == Condition::All
+    }
+
+    /// Returns `true` if the list allows a candidate wherever it [names the
+    /// path](Self::names_path). Call it only after [`allows_content`](Self::allows_content)
+    /// returned `false`.
+    pub(crate) fn holds_for(&self, input: &AllowlistInput<'_>) -> bool {
+        !self.needs_content() || self.content_checks(input).all(|holds| holds)
     }
 
     /// Returns the results of the checks that do not depend on the path. Kinds of checks without

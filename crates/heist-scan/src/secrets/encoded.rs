@@ -16,18 +16,21 @@
 
 use super::examine::{Examiner, FoundSecret, Text, TextOrigin, View};
 use super::explain::Explanation;
+use super::owned_match::{Cause, OwnedMatch};
 use super::plan::LiteralUse;
-use super::prefilter::Candidates;
+use super::prefilter::{AnchorHit, Candidates};
 use super::search_starts::DECODED_SEARCH_MAX;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
 use crate::decode::{
     BASE64_PHASES, BASE64_STRETCH_MIN, DECODE_MARGIN, Decoded, EscapeKind, HEX_PHASES, NEAR_AFTER,
-    NEAR_BEFORE, UTF16_SPAN_MIN, base64_begin, base64_end, base64_phase, begins_base64, begins_hex,
-    escaped, gather_base64, hex, hex_stretch, is_base64, may_be_base64, utf16, utf16_span,
+    NEAR_BEFORE, UTF16_SPAN_MIN, after_break, base64_begin, base64_end, base64_phase,
+    begins_base64, begins_hex, escaped, gather_base64, hex, hex_stretch, is_base64, may_be_base64,
+    utf16, utf16_span,
 };
 use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
+use crate::version::PathFreeMatch;
 use std::ops::Range;
 
 /// A stretch of base64 is always scanned from this many digits on. Earlier digits are scanned only
@@ -102,25 +105,43 @@ pub(crate) fn scan_encoded(
     detector: &SecretDetector,
     chunk: &Chunk<'_>,
     scratch: &mut Scratch,
-    matches: &mut Vec<Match>,
+    matches: &mut Vec<OwnedMatch>,
 ) {
-    let Scratch { examiner, encoded } = scratch;
+    let Scratch { examiner, encoded, .. } = scratch;
     let (text, owned) = (chunk.bytes, chunk.owned.clone());
     encoded.outside.clear();
-    let before = owned.start.saturating_sub(LONG_STRETCH)..owned.start;
-    let after = owned.end..(owned.end + NEAR_RUN).min(text.len());
+    let before = owned.start.saturating_sub(AROUND_OWNED.before)..owned.start;
+    let after = owned.end..(owned.end + AROUND_OWNED.after).min(text.len());
     for margin in [before, after] {
         if !margin.is_empty() {
             detector.prefilter.sweep(text, margin, &mut encoded.outside);
         }
     }
-    let mut decoder = Decoder { detector, chunk, matches, scratch: encoded };
+    let outside = std::mem::take(&mut encoded.outside);
+    let (before, after) =
+        outside.runs.split_at(outside.runs.partition_point(|&run| run < owned.start));
+    let (before, after) = (before.iter().copied(), after.iter().copied());
+    let runs = before.chain(examiner.candidates.runs.iter().copied()).chain(after);
+    let mut decoder = Decoder::new(detector, chunk, matches, encoded);
     decoder.scan_utf16();
-    decoder.scan_digits(&examiner.candidates.runs);
+    decoder.scan_digits(runs);
     for kind in [EscapeKind::Url, EscapeKind::Json] {
-        decoder.scan_escapes(kind, &examiner.candidates);
+        let wanted = match kind {
+            EscapeKind::Url => LiteralUse::UrlEscape,
+            EscapeKind::Json => LiteralUse::JsonEscape,
+        };
+        let hits = examiner.candidates.anchors.iter().chain(&outside.anchors);
+        let is_one = |hit: &&AnchorHit| {
+            kind.is_at(text, hit.at) && detector.plan.uses(hit.literal).contains(&wanted)
+        };
+        decoder.scan_escapes(kind, hits.filter(is_one).map(|hit| hit.at));
     }
+    encoded.outside = outside;
 }
+
+/// How far from the owned positions the runs and escapes are that [`Decoder::scan_digits`] and
+/// [`Decoder::scan_escapes`] need.
+pub(crate) const AROUND_OWNED: Overlap = Overlap { before: LONG_STRETCH, after: NEAR_RUN };
 
 /// A piece of encoded text that waits to be scanned. See [`EncodedWindow`] for the fields.
 #[derive(Debug)]
@@ -146,25 +167,33 @@ struct EncodedWindow {
     end: Option<usize>,
 }
 
-struct Decoder<'a, 'b> {
+/// Decodes and scans what a chunk owns.
+pub(crate) struct Decoder<'a, 'b> {
     detector: &'a SecretDetector,
     chunk: &'a Chunk<'b>,
-    matches: &'a mut Vec<Match>,
+    matches: &'a mut Vec<OwnedMatch>,
     scratch: &'a mut EncodedScratch,
 }
 
-impl Decoder<'_, '_> {
-    /// Scans base64 and hexadecimal digits: near runs, and in long stretches without a run.
-    fn scan_digits(&mut self, runs: &[usize]) {
+impl<'a, 'b> Decoder<'a, 'b> {
+    pub(crate) fn new(
+        detector: &'a SecretDetector,
+        chunk: &'a Chunk<'b>,
+        matches: &'a mut Vec<OwnedMatch>,
+        scratch: &'a mut EncodedScratch,
+    ) -> Self {
+        Self { detector, chunk, matches, scratch }
+    }
+
+    /// Scans base64 and hexadecimal digits: near runs, and in long stretches without a run. `runs`
+    /// are those among the owned positions and [around](AROUND_OWNED) them, in order.
+    pub(crate) fn scan_digits(&mut self, runs: impl Iterator<Item = usize>) {
         let owned = self.chunk.owned.clone();
-        let outside = std::mem::take(&mut self.scratch.outside);
-        let (before, after) =
-            outside.runs.split_at(outside.runs.partition_point(|&run| run < owned.start));
         // All base64 before `done` is scanned. At `probe` the loop checks for a long stretch; an
         // object cannot start inside one.
         let begins_object = self.chunk.offset == 0 && owned.start == 0;
         let (mut done, mut probe) = (0, if begins_object { LONG_STRETCH } else { owned.start });
-        for &run in before.iter().chain(runs).chain(after) {
+        for run in runs {
             while probe < run.min(owned.end) {
                 (done, probe) = self.scan_long_stretch(probe, done);
             }
@@ -177,7 +206,6 @@ impl Decoder<'_, '_> {
         while probe < owned.end {
             (done, probe) = self.scan_long_stretch(probe, done);
         }
-        self.scratch.outside = outside;
     }
 
     /// Scans the stretch of base64 at `probe` if it began long before. Returns how far base64 is
@@ -267,20 +295,13 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Scans the text near escapes.
-    fn scan_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
-        let wanted = match kind {
-            EscapeKind::Url => LiteralUse::UrlEscape,
-            EscapeKind::Json => LiteralUse::JsonEscape,
-        };
+    /// Scans the text near escapes: near those among the owned positions and
+    /// [around](AROUND_OWNED) them.
+    pub(crate) fn scan_escapes(&mut self, kind: EscapeKind, near: impl Iterator<Item = usize>) {
         let text = self.chunk.bytes;
         let mut escapes = std::mem::take(&mut self.scratch.escapes);
         escapes.clear();
-        for hit in candidates.anchors.iter().chain(&self.scratch.outside.anchors) {
-            if kind.is_at(text, hit.at) && self.detector.plan.uses(hit.literal).contains(&wanted) {
-                escapes.push(hit.at);
-            }
-        }
+        escapes.extend(near);
         escapes.sort_unstable();
         let (mut place, mut first) = (0..0, None);
         for &escape in &escapes {
@@ -343,7 +364,7 @@ impl Decoder<'_, '_> {
     }
 
     /// Scans UTF-16. If the whole object is UTF-16, scans all of it.
-    fn scan_utf16(&mut self) {
+    pub(crate) fn scan_utf16(&mut self) {
         let (text, owned, encoding) =
             (self.chunk.bytes, self.chunk.owned.clone(), self.chunk.encoding);
         if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
@@ -427,10 +448,7 @@ impl Decoder<'_, '_> {
         };
         inner.found.clear();
         inner.examine(self.detector, &text);
-        let in_object = |found: FoundSecret| {
-            let is_identifier = self.detector.is_identifier(found.rule, found.standing);
-            Match { is_identifier, ..place(self.chunk.offset, found, encoding, decoded) }
-        };
+        let in_object = |found| place(self.chunk.offset, found, encoding, decoded);
         self.matches.extend(inner.found.drain(..).map(in_object));
         if let Some(notes) = &mut inner.notes {
             explanations.extend(notes.drain(..).map(|noted| {
@@ -448,12 +466,6 @@ fn pieces(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     range.step_by(PIECE_BYTES).map(move |start| start..(start + PIECE_BYTES).min(end))
 }
 
-/// Returns where wrapped base64 continues if `at` is in a line break, and `at` otherwise.
-fn after_break(text: &[u8], at: usize) -> usize {
-    let rest = text[at..].iter().take(DECODE_MARGIN);
-    at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
-}
-
 /// Maps a range of decoded text to offsets in the object. The chunk begins at `offset`.
 fn in_source(offset: u64, range: Range<usize>, decoded: &Decoded) -> Range<u64> {
     let source = decoded.source_of(range);
@@ -461,11 +473,13 @@ fn in_source(offset: u64, range: Range<usize>, decoded: &Decoded) -> Range<u64> 
 }
 
 /// Turns a secret in decoded text into a match in the object.
-fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> Match {
+fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> OwnedMatch {
     // The scan of the plain text can miss a secret that is not escaped itself, because of escapes
     // around it.
     let is_verbatim = decoded.is_verbatim(found.secret.clone());
-    Match {
+    let owner = offset + decoded.source_of(found.owner..found.owner + 1).start as u64;
+    let conditions = found.conditions;
+    let found = Match {
         rule: RuleIndex(found.rule),
         whole: in_source(offset, found.whole, decoded),
         secret: in_source(offset, found.secret.clone(), decoded),
@@ -475,5 +489,7 @@ fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded)
         reason: found.reason,
         standing: found.standing,
         is_identifier: false,
-    }
+    };
+    let cause = Cause::of_encoding(encoding);
+    OwnedMatch { found: PathFreeMatch { found, conditions }, owner, cause }
 }

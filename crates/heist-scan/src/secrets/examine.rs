@@ -6,18 +6,20 @@
 use super::SecretDetector;
 use super::allow::contains;
 use super::boundary::begins_word;
+use super::conditions::Conditions;
 use super::explain::{NotedCandidate, Notes};
 use super::literal::LITERAL_BYTES_MAX;
+use super::owned_match::{Cause, OwnedMatch};
 use super::pattern::{RegexMatch, Searchers};
 use super::plan::{LiteralUse, Plan};
-use super::prefilter::Candidates;
+use super::prefilter::{AnchorHit, Candidates};
 use super::rule::{ActiveRule, KEYWORD_REACH};
 use super::search_starts::{DECODED_SEARCH_MAX, SearchStarts};
-use super::verdict::{Candidate, Parsed, Unobserved, Verdict, rejects_generic};
-use crate::chunk::StopCheck;
+use super::verdict::{Candidate, ContentVerdict, Parsed, Rejection, Unobserved, rejects_generic};
+use crate::chunk::{Chunk, StopCheck};
 use crate::confidence::Confidence;
 use crate::decode::{Decoded, is_in_text};
-use crate::detector::Overlap;
+use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
 use crate::masked::Secret;
 use crate::parsers::{
@@ -26,6 +28,7 @@ use crate::parsers::{
 };
 use crate::rules::Rule;
 use crate::tree_rules::Standing;
+use crate::version::PathFreeMatch;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -43,6 +46,22 @@ pub(crate) struct Text<'a> {
     pub(crate) encoding: Encoding,
     pub(crate) origin: TextOrigin<'a>,
     pub(crate) stop: StopCheck<'a>,
+}
+
+impl<'a> Text<'a> {
+    /// Returns the plain text of a chunk.
+    pub(crate) fn of_chunk(chunk: &Chunk<'a>) -> Self {
+        Self {
+            bytes: chunk.bytes,
+            owned: chunk.owned.clone(),
+            begins_object: chunk.offset == 0,
+            ends_object: chunk.is_end,
+            path: chunk.path,
+            encoding: Encoding::Plain,
+            origin: TextOrigin::Plain { offset: chunk.offset },
+            stop: chunk.stop,
+        }
+    }
 }
 
 /// The origin of a text.
@@ -94,7 +113,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// A secret in a text, with its verdict.
+/// A secret in a text, as it is if its path changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundSecret {
     pub(crate) rule: u32,
@@ -103,6 +122,10 @@ pub(crate) struct FoundSecret {
     pub(crate) confidence: Confidence,
     pub(crate) reason: Cow<'static, str>,
     pub(crate) standing: Standing,
+    pub(crate) conditions: Conditions,
+    /// The position in the whole text from which it was found.
+    pub(crate) owner: usize,
+    pub(crate) cause: Cause,
 }
 
 impl FoundSecret {
@@ -115,10 +138,13 @@ impl FoundSecret {
 }
 
 /// A worker's buffers for scanning texts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Examiner {
     pub(crate) candidates: Candidates,
     pub(crate) found: Vec<FoundSecret>,
+    /// The position from which the examiner searches now, and what is there.
+    owner: usize,
+    cause: Cause,
     /// Every candidate, recorded only for explanations.
     pub(crate) notes: Option<Vec<NotedCandidate>>,
     hits: Vec<Hit>,
@@ -135,6 +161,14 @@ pub(crate) struct Examiner {
     is_stopped: bool,
 }
 
+/// Which uses of a literal the examiner tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LiteralUses {
+    All,
+    /// Only [`LiteralUse::Near`].
+    Near,
+}
+
 /// If a match can begin at no more than this many positions, try each of them.
 const STARTS_MAX: usize = 4;
 
@@ -145,7 +179,21 @@ const WORK_BYTES: usize = 64;
 
 impl Examiner {
     pub(crate) fn new(rules: usize) -> Self {
-        Self { searchers: Searchers::new(rules), ..Self::default() }
+        Self {
+            candidates: Candidates::default(),
+            found: Vec::new(),
+            owner: 0,
+            cause: Cause::Search,
+            notes: None,
+            hits: Vec::new(),
+            keywords: Candidates::default(),
+            values: ValueFinder::default(),
+            starts: SearchStarts::default(),
+            searched: HashSet::new(),
+            searchers: Searchers::new(rules),
+            work: 0,
+            is_stopped: false,
+        }
     }
 
     /// Adds the secrets that begin at the text's owned positions to `found`. Keeps the prefilter's
@@ -153,37 +201,96 @@ impl Examiner {
     pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
+        self.begin_text();
+        detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
+        for &hit in &candidates.anchors {
+            if !self.examine_literal(detector, text, hit, LiteralUses::All) {
+                break;
+            }
+        }
+        for (at, has_digit) in candidates.runs_and_values() {
+            if !self.examine_run(detector, text, at, has_digit) {
+                break;
+            }
+        }
+        self.candidates = candidates;
+        self.search_everywhere(detector, text);
+    }
+
+    /// Forgets the previous text.
+    pub(crate) fn begin_text(&mut self) {
         self.starts.clear();
         self.searched.clear();
         self.values.clear();
         self.is_stopped = false;
-        detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
-        for hit in &candidates.anchors {
-            if self.is_stopped(text, 0) {
-                break;
-            }
-            self.examine_from(text, hit.at, |examiner, text, at| {
-                for &place in detector.plan.uses(hit.literal) {
+    }
+
+    /// Tries the rules at a literal. Returns `false` if the search must end early.
+    pub(crate) fn examine_literal(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        hit: AnchorHit,
+        wanted: LiteralUses,
+    ) -> bool {
+        if self.is_stopped(text, 0) {
+            return false;
+        }
+        (self.owner, self.cause) = (hit.at, Cause::Literal(hit.literal));
+        self.examine_from(text, hit.at, |examiner, text, at| {
+            for &place in detector.plan.uses(hit.literal) {
+                if wanted == LiteralUses::All || matches!(place, LiteralUse::Near { .. }) {
                     examiner.apply_use(detector, text, at, place);
                 }
-            });
-        }
-        let Plan { at_runs, keywords, .. } = &detector.plan;
-        let are_wanted = !at_runs.is_empty() || !keywords.is_empty();
-        for (at, has_digit) in candidates.runs_and_values().filter(|_| are_wanted) {
-            if self.is_stopped(text, 0) {
-                break;
             }
-            self.examine_from(text, at, |examiner, text, at| {
-                examiner.examine_value(detector, text, at, has_digit);
-            });
+        });
+        true
+    }
+
+    /// Tries the rules at a run of letters and digits. Returns `false` if the search must end
+    /// early.
+    pub(crate) fn examine_run(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        at: usize,
+        has_digit: bool,
+    ) -> bool {
+        let Plan { at_runs, keywords, .. } = &detector.plan;
+        if at_runs.is_empty() && keywords.is_empty() {
+            return true;
         }
-        self.candidates = candidates;
-        match text.origin {
-            TextOrigin::Plain { offset } => self.search_everywhere(detector, text, offset),
-            TextOrigin::Decoded(view) => self.search_view_everywhere(detector, text, &view),
-            TextOrigin::Seen { .. } => {}
+        if self.is_stopped(text, 0) {
+            return false;
         }
+        (self.owner, self.cause) = (at, Cause::Value);
+        self.examine_from(text, at, |examiner, text, at| {
+            examiner.examine_value(detector, text, at, has_digit);
+        });
+        true
+    }
+
+    /// Moves the secrets found in plain text to `matches`. The text begins at this offset of its
+    /// object.
+    pub(crate) fn take_found(&mut self, offset: u64, matches: &mut Vec<OwnedMatch>) {
+        let in_object =
+            |range: Range<usize>| offset + range.start as u64..offset + range.end as u64;
+        matches.extend(self.found.drain(..).map(|found| {
+            let owner = offset + found.owner as u64;
+            let (cause, conditions) = (found.cause, found.conditions);
+            let found = Match {
+                rule: RuleIndex(found.rule),
+                whole: in_object(found.whole),
+                secret: in_object(found.secret),
+                decoded: None,
+                encoding: Encoding::Plain,
+                confidence: found.confidence,
+                reason: found.reason,
+                standing: found.standing,
+                is_identifier: false,
+            };
+            OwnedMatch { found: PathFreeMatch { found, conditions }, owner, cause }
+        }));
     }
 
     /// Counts work, in bytes that an expression or a parser may read. Returns `true` if the search
@@ -355,13 +462,23 @@ impl Examiner {
         }
     }
 
-    /// Searches a whole plain text for expressions without a literal, from the owned search starts.
-    fn search_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
+    /// Searches a whole text for expressions without a literal, from the owned search starts.
+    pub(crate) fn search_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>) {
+        match text.origin {
+            TextOrigin::Plain { offset } => self.search_plain_everywhere(detector, text, offset),
+            TextOrigin::Decoded(view) => self.search_view_everywhere(detector, text, &view),
+            TextOrigin::Seen { .. } => {}
+        }
+    }
+
+    fn search_plain_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
         if detector.plan.everywhere.is_empty() {
             return;
         }
         let starts = self.take_starts(text, offset, text.owned.clone());
+        self.cause = Cause::Search;
         for (start, next) in starts.within(text.owned.clone()) {
+            self.owner = start;
             for &rule in &detector.plan.everywhere {
                 self.search_between(detector, text, rule, start, next);
             }
@@ -374,6 +491,7 @@ impl Examiner {
     fn search_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
         // In decoded text, `search_view_everywhere` searches for it.
         let TextOrigin::Plain { offset } = text.origin else { return };
+        self.cause = Cause::Search;
         let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
         let near = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
         let starts = self.take_starts(text, offset, near.clone());
@@ -412,6 +530,7 @@ impl Examiner {
         let first = view.first.map(|first| view.decoded.first_from(first));
         starts.find_decoded(text.bytes, text.owned.clone(), [begin, first]);
         for (start, next) in starts.within(text.owned.clone()) {
+            self.owner = start;
             let (seen, from) = view.seen_from(text, start);
             let next = next.min(start + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
             self.examine_part(from, |examiner| {
@@ -565,36 +684,46 @@ impl Examiner {
         parsed: Option<Parsed>,
     ) {
         let (bytes, encoding) = (text.bytes, text.encoding);
-        let ranges = (whole.clone(), secret.clone());
-        let candidate = Candidate { rule, text: bytes, encoding, whole, secret, parsed };
-        let verdict = if self.notes.is_some() {
-            self.judge_with_notes(detector, candidate, text.path)
+        let mut candidate = Candidate { rule, text: bytes, encoding, whole, secret, parsed };
+        let judged = if self.notes.is_some() {
+            self.judge_with_notes(detector, &mut candidate, text.path)
         } else {
-            detector.judge(candidate, text.path, &mut self.searchers, &mut Unobserved)
+            detector.judge_content(&mut candidate, &mut self.searchers, &mut Unobserved)
         };
-        if let Verdict::Reported { confidence, reason, standing } = verdict {
-            let (whole, secret) = ranges;
-            self.found.push(FoundSecret { rule, whole, secret, confidence, reason, standing });
-        }
+        let Ok(ContentVerdict { confidence, reason, location }) = judged else { return };
+        let (standing, conditions) = detector.conditions_of(&candidate, location);
+        let Candidate { whole, secret, .. } = candidate;
+        let (owner, cause) = (self.owner, self.cause);
+        self.found.push(FoundSecret {
+            rule,
+            whole,
+            secret,
+            confidence,
+            reason,
+            standing,
+            conditions,
+            owner,
+            cause,
+        });
     }
 
     #[cold]
     fn judge_with_notes(
         &mut self,
         detector: &SecretDetector,
-        candidate: Candidate<'_>,
+        candidate: &mut Candidate<'_>,
         path: &Path,
-    ) -> Verdict {
+    ) -> Result<ContentVerdict, Rejection> {
         let mut notes = Notes::default();
         let (rule, whole, secret) =
             (candidate.rule, candidate.whole.clone(), candidate.secret.clone());
         let masked = Secret::new(&candidate.text[secret.clone()]).masked();
-        let verdict = detector.judge(candidate, path, &mut self.searchers, &mut notes);
+        let (verdict, content) = detector.judge(candidate, path, &mut self.searchers, &mut notes);
         if let Some(noted) = &mut self.notes {
-            let (steps, verdict) = (notes.steps, verdict.clone());
+            let steps = notes.steps;
             noted.push(NotedCandidate { rule, whole, secret, masked, steps, verdict });
         }
-        verdict
+        content
     }
 }
 

@@ -10,7 +10,10 @@
 //! | `examine` | tries the rules on the windows around what the sweep found |
 //! | `search_starts` | where the search for an expression without a literal begins |
 //! | `encoded` | the same for decoded text |
+//! | `owned_match` | a match, and the position from which it was found |
+//! | `changes/` | the same for a version of an object, of which only a part is new |
 //! | `verdict` | what becomes of a candidate, and why: the one judgement |
+//! | `conditions` | what the path of an object can change about a match |
 //! | `tree_view` | whether the scanned tree hides a candidate |
 //! | `explain` | the judgement of a line, step by step |
 //! | `pattern`, `rule`, `allow` | a rule and its allowlists, with expressions that are compiled when needed |
@@ -22,12 +25,15 @@
 mod allow;
 mod anchors;
 mod boundary;
+mod changes;
+mod conditions;
 mod encoded;
 mod examine;
 mod explain;
 mod expression;
 mod frequency;
 mod literal;
+mod owned_match;
 mod pattern;
 mod plan;
 mod prefilter;
@@ -40,6 +46,9 @@ pub use explain::{ExplainedStep, Explanation, StepOutcome};
 pub use prefilter::PrefilterKind;
 pub use verdict::{Step, Verdict};
 
+pub(crate) use changes::Remembered;
+pub(crate) use conditions::Conditions;
+
 use crate::chunk::Chunk;
 use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 use crate::encoding::Encoding;
@@ -47,16 +56,20 @@ use crate::noise::Noise;
 use crate::parsers::ASSIGNMENT_REACH;
 use crate::rules::{Allowlist, Pattern, Rule, RuleSet};
 use crate::tree_rules::{Standing, TreeRules};
+use crate::version::{Memory, PathFreeMatch, Version};
 use allow::{Allow, slashed};
+use changes::Reaches;
 use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
-use examine::{Examiner, Text, TextOrigin};
+use examine::{Examiner, Text};
 use literal::LITERAL_BYTES_MAX;
+use owned_match::OwnedMatch;
 use pattern::LazyRegex;
 use plan::{LiteralUse, Plan};
 use prefilter::{LiteralTable, PlacedLiteral, Prefilter};
 use rule::{ActiveRule, KEYWORD_REACH, LINE_REACH};
 use search_starts::SEARCH_START_REACH;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tree_view::TreeView;
 use verdict::Unobserved;
 
@@ -103,6 +116,10 @@ pub struct SecretDetector {
     overlap: Overlap,
     /// How much of encoded text a rule sees from a position of the source.
     seen_encoded: Overlap,
+    /// How far it sees from each candidate, to tell which of them a change can affect.
+    reaches: Reaches,
+    /// Distinguishes it from other detectors, whose memories mean something else.
+    identity: u64,
     path_rules: Vec<u32>,
     /// The rules with a checksum, whose matches are either certain or rejected.
     checksum_rules: Vec<u32>,
@@ -119,6 +136,9 @@ pub struct SecretDetector {
 pub struct Scratch {
     examiner: Examiner,
     encoded: EncodedScratch,
+    found: Vec<OwnedMatch>,
+    /// Candidates while they are put in order.
+    sorted: Vec<u64>,
 }
 
 impl SecretDetector {
@@ -195,7 +215,11 @@ impl SecretDetector {
         checksum_rules.retain(|&rule| (rule as usize) < chosen);
         let paths = path_rules.iter().filter_map(|&rule| rules[rule as usize].path.as_deref());
         let any_path = paths.map(|path| format!("(?:{path})")).collect::<Vec<_>>().join("|");
+        static DETECTORS: AtomicU64 = AtomicU64::new(0);
         Self {
+            reaches: Reaches::new(&rules, &plan),
+            // Relaxed: the numbers only have to differ.
+            identity: DETECTORS.fetch_add(1, Ordering::Relaxed),
             rules: rules.into_iter().map(ActiveRule::new).collect(),
             allows: allowlists.iter().map(Allow::new).collect(),
             plan,
@@ -223,7 +247,7 @@ impl SecretDetector {
         self.rules.iter().filter(|active| active.has_failed()).map(|active| &active.rule)
     }
 
-    /// Returns `true` if what a rule finds is shown in full. The rules of a scanned tree cannot ask
+    /// Returns `true` if what a rule finds is shown in full, as a match with this standing. The rules of a scanned tree cannot ask
     /// for that.
     fn is_identifier(&self, rule: u32, standing: Standing) -> bool {
         self.rules[rule as usize].rule.identifier && standing != Standing::Added
@@ -241,7 +265,8 @@ impl SecretDetector {
 /// Returns `true` if all built-in rules are among these, unchanged, and nothing else is allowed.
 fn includes_builtin(rules: &[Rule], allowlists: &[Allowlist]) -> bool {
     let built_in = RuleSet::builtin();
-    let is_included = |(at, rule): (usize, &Rule)| rules.get(at) == Some(rule) || rules.contains(rule);
+    let is_included =
+        |(at, rule): (usize, &Rule)| rules.get(at) == Some(rule) || rules.contains(rule);
     allowlists.iter().all(|list| built_in.allowlists.contains(list))
         && built_in.rules.iter().enumerate().all(is_included)
 }
@@ -254,31 +279,57 @@ fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
         overlap.after = overlap.after.max(after);
     };
     let literals = 0..plan.sought.len();
-    for place in literals.flat_map(|literal| plan.uses(literal as u32)) {
-        match *place {
-            LiteralUse::Regex { rule, after_max, .. } => {
-                let longest = plan.longest[rule as usize];
-                let rule = &rules[rule as usize];
-                let keyword = if rule.keywords.is_empty() { 0 } else { KEYWORD_REACH };
-                at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
-            }
-            LiteralUse::Near { rule } => {
-                // The match may be this far from the keyword that led to it, and the judgement
-                // searches for keywords just as far around the match.
-                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + start;
-                at_least(reach, reach);
-            }
-            LiteralUse::Parser { kind, .. } => at_least(kind.reach().before, kind.reach().after),
-            LiteralUse::Assignment { .. } | LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
-        }
+    for &place in literals.flat_map(|literal| plan.uses(literal as u32)) {
+        let Overlap { before, after } = reach_of_use(rules, plan, place, start);
+        at_least(before, after);
     }
     for &rule in &plan.everywhere {
         at_least(start, start + plan.longest[rule as usize]);
     }
-    // Add the line around a match, one byte for `\b`, and a literal that starts on the last owned
-    // byte.
-    let more = LINE_REACH + LITERAL_BYTES_MAX + 8;
-    Overlap { before: overlap.before + more, after: overlap.after + more }
+    Overlap { before: overlap.before + AROUND_MATCH, after: overlap.after + AROUND_MATCH }
+}
+
+/// How far the judgement sees around a match: the line, one byte for `\b`, and a literal that starts
+/// on the last owned byte.
+const AROUND_MATCH: usize = LINE_REACH + LITERAL_BYTES_MAX + 8;
+
+/// Returns how far a rule sees around a literal, given how far away a search start may be, without
+/// what is [around the match](AROUND_MATCH).
+fn reach_of_use(rules: &[Rule], plan: &Plan, place: LiteralUse, start: usize) -> Overlap {
+    match place {
+        LiteralUse::Regex { rule, after_max, .. } => {
+            let longest = plan.longest[rule as usize];
+            let rule = &rules[rule as usize];
+            let keyword = if rule.keywords.is_empty() { 0 } else { KEYWORD_REACH };
+            Overlap { before: after_max.unwrap_or(longest) + keyword, after: longest + keyword }
+        }
+        LiteralUse::Near { rule } => {
+            // The match may be this far from the keyword that led to it, and the judgement searches
+            // for keywords just as far around the match.
+            let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + start;
+            Overlap { before: reach, after: reach }
+        }
+        LiteralUse::Parser { kind, .. } => {
+            Overlap { before: kind.reach().before, after: kind.reach().after }
+        }
+        LiteralUse::Assignment { .. } => {
+            Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after }
+        }
+        LiteralUse::UrlEscape | LiteralUse::JsonEscape => Overlap::default(),
+    }
+}
+
+impl SecretDetector {
+    /// Adds the matches of a chunk as they are if the path changes nothing.
+    fn scan_chunk(&self, chunk: &Chunk<'_>, scratch: &mut Scratch, found: &mut Vec<OwnedMatch>) {
+        let text = Text::of_chunk(chunk);
+        scratch.examiner.found.clear();
+        scratch.examiner.examine(self, &text);
+        scratch.examiner.take_found(chunk.offset, found);
+        if self.decode {
+            scan_encoded(self, chunk, scratch, found);
+        }
+    }
 }
 
 impl Detector for SecretDetector {
@@ -286,7 +337,12 @@ impl Detector for SecretDetector {
 
     fn scratch(&self) -> Scratch {
         let rules = self.rules.len();
-        Scratch { examiner: Examiner::new(rules), encoded: EncodedScratch::new(rules) }
+        Scratch {
+            examiner: Examiner::new(rules),
+            encoded: EncodedScratch::new(rules),
+            found: Vec::new(),
+            sorted: Vec::new(),
+        }
     }
 
     fn required_overlap(&self) -> Overlap {
@@ -330,35 +386,24 @@ impl Detector for SecretDetector {
     }
 
     fn scan(&self, chunk: &Chunk<'_>, scratch: &mut Scratch, matches: &mut Vec<Match>) {
-        let text = Text {
-            bytes: chunk.bytes,
-            owned: chunk.owned.clone(),
-            begins_object: chunk.offset == 0,
-            ends_object: chunk.is_end,
-            path: chunk.path,
-            encoding: Encoding::Plain,
-            origin: TextOrigin::Plain { offset: chunk.offset },
-            stop: chunk.stop,
-        };
-        scratch.examiner.found.clear();
-        scratch.examiner.examine(self, &text);
-        let in_object = |range: std::ops::Range<usize>| {
-            chunk.offset + range.start as u64..chunk.offset + range.end as u64
-        };
-        matches.extend(scratch.examiner.found.drain(..).map(|found| Match {
-            rule: RuleIndex(found.rule),
-            whole: in_object(found.whole),
-            secret: in_object(found.secret),
-            decoded: None,
-            encoding: Encoding::Plain,
-            confidence: found.confidence,
-            reason: found.reason,
-            is_identifier: self.is_identifier(found.rule, found.standing),
-            standing: found.standing,
-        }));
-        if self.decode {
-            scan_encoded(self, chunk, scratch, matches);
-        }
+        let mut found = std::mem::take(&mut scratch.found);
+        self.scan_chunk(chunk, scratch, &mut found);
+        let settled = found.drain(..).filter_map(|one| self.settle_match(one.found, chunk.path));
+        matches.extend(settled);
+        scratch.found = found;
+    }
+
+    fn scan_changed(
+        &self,
+        version: &Version<'_>,
+        scratch: &mut Scratch,
+        matches: &mut Vec<PathFreeMatch>,
+    ) -> Memory {
+        changes::scan_changed(self, version, scratch, matches)
+    }
+
+    fn settle(&self, found: &PathFreeMatch, path: &Path) -> Option<Match> {
+        self.settle_match(found.clone(), path)
     }
 
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {

@@ -23,20 +23,16 @@ impl TreeView {
         Self { off, allows: allowlists.iter().map(Allow::new).collect(), no_decode }
     }
 
-    /// Returns the standing of a reported candidate. `input` is `None` for a rule that only checks
-    /// paths.
-    pub(crate) fn standing(
+    /// Returns the standing of a candidate of this rule, as far as its text decides it. `input` is
+    /// `None` for a rule that only checks paths.
+    pub(crate) fn content_standing(
         &self,
         rule: u32,
         encoding: Encoding,
-        path: &Path,
         input: Option<&AllowlistInput<'_>>,
     ) -> Standing {
         let Some(&is_off) = self.off.get(rule as usize) else { return Standing::Added };
-        let allows = |allow: &Allow| match input {
-            Some(input) => allow.allows_content(input) || allow.allows_at(path, input),
-            None => allow.has_path_alone(path),
-        };
+        let allows = |allow: &Allow| input.is_some_and(|input| allow.allows_content(input));
         if is_off {
             Standing::Hidden(HiddenBy::RuleOff)
         } else if self.no_decode && encoding != Encoding::Plain {
@@ -46,5 +42,33 @@ impl TreeView {
         } else {
             Standing::Chosen
         }
+    }
+
+    /// Returns the standing at this path, given what the text decided. `allows` says which
+    /// allowlists allow the candidate at their paths.
+    pub(crate) fn standing_at(
+        &self,
+        content: Standing,
+        path: &Path,
+        allows: impl Fn(usize, &Allow) -> bool,
+    ) -> Standing {
+        let mut allowlists = self.allows.iter().enumerate();
+        let is_allowed = content == Standing::Chosen
+            && allowlists.any(|(at, allow)| allows(at, allow) && allow.names_path(path));
+        if is_allowed { Standing::Hidden(HiddenBy::Allowlist) } else { content }
+    }
+
+    /// Returns the standing of a rule that only checks paths.
+    pub(crate) fn path_standing(&self, rule: u32, path: &Path) -> Standing {
+        let content = self.content_standing(rule, Encoding::Plain, None);
+        let mut allows = self.allows.iter();
+        if content == Standing::Chosen && allows.any(|allow| allow.has_path_alone(path)) {
+            return Standing::Hidden(HiddenBy::Allowlist);
+        }
+        content
+    }
+
+    pub(crate) fn allows(&self) -> &[Allow] {
+        &self.allows
     }
 }

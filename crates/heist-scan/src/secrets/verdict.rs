@@ -9,6 +9,9 @@
 //! 2. [`SecretDetector::judge_path`]: everything that depends on the object's path. Several paths
 //!    can share one content; the first part is then the same for all of them.
 //!
+//! What the second part must know of the text is in the [`Conditions`] of a match, so a match can be
+//! kept until its path is known.
+//!
 //! A [`Witness`] is notified of each step. A scan uses [`Unobserved`], which costs nothing; an
 //! explanation takes notes.
 //!
@@ -20,15 +23,18 @@
 
 use super::SecretDetector;
 use super::allow::{Allow, AllowlistInput};
+use super::conditions::Conditions;
 use super::pattern::Searchers;
 use super::rule::{ActiveRule, KeywordCheck, LINE_REACH};
 use crate::confidence::Confidence;
+use crate::detector::Match;
 use crate::encoding::Encoding;
 use crate::newline::Newline;
 use crate::noise::{NoiseCheck, NoiseContext, NoiseVerdict, shannon_entropy};
 use crate::parsers::{Form, JUDGED_LENGTH_MAX, percent_decoded};
 use crate::rules::Pattern;
 use crate::tree_rules::Standing;
+use crate::version::PathFreeMatch;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -150,15 +156,16 @@ pub(crate) struct Rejection {
 /// content.
 #[derive(Debug)]
 pub(crate) struct ContentVerdict {
-    confidence: Confidence,
-    reason: Cow<'static, str>,
-    location: Location,
+    pub(crate) confidence: Confidence,
+    pub(crate) reason: Cow<'static, str>,
+    pub(crate) location: Location,
 }
 
 /// Whether the location of a secret can lower its confidence.
-#[derive(Clone, Copy, Debug)]
-enum Location {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Location {
     /// No: a vendor's token in a test is as valid as anywhere else.
+    #[default]
     Irrelevant,
     /// Yes: the path can, or else this reason that comes from the kind of line.
     Matters { unlikely_line: Option<&'static str> },
@@ -198,26 +205,32 @@ impl Witness for Unobserved {
 
 impl SecretDetector {
     /// Judges a candidate: first by its text, then by the path of its object.
+    ///
+    /// Returns the verdict, and the result of the first part.
     pub(crate) fn judge(
         &self,
-        mut candidate: Candidate<'_>,
+        candidate: &mut Candidate<'_>,
         path: &Path,
         searchers: &mut Searchers,
         witness: &mut impl Witness,
-    ) -> Verdict {
-        let judged = self
-            .judge_content(&mut candidate, searchers, witness)
-            .and_then(|content| self.judge_path(&candidate, content, path, witness));
-        match judged {
+    ) -> (Verdict, Result<ContentVerdict, Rejection>) {
+        let content = self.judge_content(candidate, searchers, witness);
+        let content = match content {
+            Ok(content) => content,
+            Err(Rejection { step, reason }) => {
+                return (Verdict::Rejected { step, reason }, Err(Rejection { step, reason }));
+            }
+        };
+        let (standing, conditions) = self.conditions_of(candidate, content.location);
+        let rule = candidate.rule;
+        let verdict = match self.judge_path(rule, &content, &conditions, path, witness) {
             Ok((confidence, reason)) => {
-                let standing = self.tree.as_ref().map_or(Standing::Chosen, |tree| {
-                    let input = allowlist_input(&candidate);
-                    tree.standing(candidate.rule, candidate.encoding, path, Some(&input))
-                });
+                let standing = self.standing_at(standing, &conditions, path);
                 Verdict::Reported { confidence, reason, standing }
             }
             Err(Rejection { step, reason }) => Verdict::Rejected { step, reason },
-        }
+        };
+        (verdict, Ok(content))
     }
 
     /// Runs the steps that depend on the text alone.
@@ -334,14 +347,13 @@ impl SecretDetector {
     /// Runs the steps that depend on the object's path, for a candidate whose text passed.
     pub(crate) fn judge_path(
         &self,
-        candidate: &Candidate<'_>,
-        content: ContentVerdict,
+        rule: u32,
+        content: &ContentVerdict,
+        conditions: &Conditions,
         path: &Path,
         witness: &mut impl Witness,
     ) -> Result<(Confidence, Cow<'static, str>), Rejection> {
-        let active = &self.rules[candidate.rule as usize];
-        let ContentVerdict { confidence, reason, location } = content;
-
+        let active = &self.rules[rule as usize];
         if active.rule.path.is_some() {
             if !active.is_for(path) {
                 return Err(witness.reject(Step::Path, "the rule does not apply to this path"));
@@ -349,10 +361,11 @@ impl SecretDetector {
             witness.passed(Step::Path, || "the rule applies to this path".into());
         }
 
-        let mut with_paths = self.allows_of(active).filter(|allow| allow.has_paths()).peekable();
+        let numbered = self.allows_of(active).enumerate();
+        let mut with_paths = numbered.filter(|(_, allow)| allow.has_paths()).peekable();
         if with_paths.peek().is_some() {
-            let input = allowlist_input(candidate);
-            if let Some(allow) = with_paths.find(|allow| allow.allows_at(path, &input)) {
+            let mut allowing = with_paths.filter(|(at, allow)| conditions.let_allow(*at, allow));
+            if let Some((_, allow)) = allowing.find(|(_, allow)| allow.names_path(path)) {
                 let reason = "an allowlist names the path";
                 witness.failed(Step::PathAllowlist, reason, || allow.description.clone());
                 return Err(Rejection { step: Step::PathAllowlist, reason });
@@ -360,14 +373,53 @@ impl SecretDetector {
             witness.passed(Step::PathAllowlist, || "no allowlist names the path".into());
         }
 
-        if let Location::Matters { unlikely_line } = location {
+        if let Location::Matters { unlikely_line } = content.location {
             if let Some(why) = self.noise.made_up_path(path).or(unlikely_line) {
                 witness.lowered(Step::Location, why);
                 return Ok((Confidence::Low, why.into()));
             }
             witness.passed(Step::Location, || "neither a test nor documentation".into());
         }
-        Ok((confidence, reason))
+        Ok((content.confidence, content.reason.clone()))
+    }
+
+    /// Returns the standing of a candidate whose text passed, as far as the text decides it, and
+    /// what its path can change.
+    pub(crate) fn conditions_of(
+        &self,
+        candidate: &Candidate<'_>,
+        location: Location,
+    ) -> (Standing, Conditions) {
+        let active = &self.rules[candidate.rule as usize];
+        let Candidate { rule, encoding, .. } = *candidate;
+        let mut conditions = Conditions { location, ..Conditions::default() };
+        conditions.allows = allowing(self.allows_of(active), candidate);
+        let mut standing = Standing::Chosen;
+        if let Some(tree) = &self.tree {
+            let input = allowlist_input(candidate);
+            standing = tree.content_standing(rule, encoding, Some(&input));
+            conditions.tree_allows = allowing(tree.allows().iter(), candidate);
+        }
+        (standing, conditions)
+    }
+
+    /// Returns the standing of a match at this path, given what its text decided.
+    fn standing_at(&self, content: Standing, conditions: &Conditions, path: &Path) -> Standing {
+        self.tree.as_ref().map_or(content, |tree| {
+            tree.standing_at(content, path, |at, allow| conditions.let_tree_allow(at, allow))
+        })
+    }
+
+    /// Decides about a match under a path. Equal to [`judge`](Self::judge) with this path.
+    pub(crate) fn settle_match(&self, found: PathFreeMatch, path: &Path) -> Option<Match> {
+        let PathFreeMatch { found, conditions } = found;
+        let Match { rule, confidence, reason, standing, .. } = found;
+        let content = ContentVerdict { confidence, reason, location: conditions.location };
+        let judged = self.judge_path(rule.0, &content, &conditions, path, &mut Unobserved);
+        let (confidence, reason) = judged.ok()?;
+        let standing = self.standing_at(standing, &conditions, path);
+        let is_identifier = self.is_identifier(found.rule.0, standing);
+        Some(Match { confidence, reason, standing, is_identifier, ..found })
     }
 
     /// Judges a rule that only checks paths.
@@ -393,7 +445,7 @@ impl SecretDetector {
             standing: self
                 .tree
                 .as_ref()
-                .map_or(Standing::Chosen, |tree| tree.standing(rule, Encoding::Plain, path, None)),
+                .map_or(Standing::Chosen, |tree| tree.path_standing(rule, path)),
         }
     }
 
@@ -463,6 +515,15 @@ fn noise_detail(enabled: bool, check: NoiseCheck) -> &'static str {
             "it does not look like noise"
         }
     }
+}
+
+/// Returns the numbers of the allowlists that allow a candidate at their paths and nowhere else,
+/// because of its text.
+fn allowing<'a>(allows: impl Iterator<Item = &'a Allow>, candidate: &Candidate<'_>) -> Box<[u32]> {
+    let holds = |allow: &Allow| allow.holds_for(&allowlist_input(candidate));
+    let with_paths = |allow: &Allow| allow.has_paths() && allow.needs_content();
+    let numbered = (0..).zip(allows).filter(|(_, allow)| with_paths(allow) && holds(allow));
+    numbered.map(|(at, _)| at).collect()
 }
 
 /// Returns the parts of a candidate that allowlists check.

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod blobs;
 mod detector;
 mod encodings;
 mod errors;

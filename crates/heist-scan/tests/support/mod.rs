@@ -1,6 +1,8 @@
 //! Shared by the tests of scans: a detector of made-up keys, and a sink that records everything.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod deltas;
+
 use heist_scan::{
     Chunk, Confidence, Detector, Finding, Match, ObjectOutcome, Overlap, RuleIndex, RuleInfo, Scan,
     ScanProgress, ScanReport, Sink, Source,

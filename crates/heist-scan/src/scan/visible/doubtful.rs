@@ -95,7 +95,8 @@ fn add_bodies(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
                 let begin = at.saturating_sub(REACH);
                 let body = &text[begin..at];
                 // After the heading, or after the end of the block before.
-                let begin = memmem::rfind(body, MARK).map_or(begin, |last| begin + last + MARK.len());
+                let begin =
+                    memmem::rfind(body, MARK).map_or(begin, |last| begin + last + MARK.len());
                 denied.add(begin..at);
                 from = close;
             }
@@ -111,7 +112,8 @@ fn add_user_information(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
     for found in memmem::find_iter(&text[near.clone()], b"://") {
         let begin = near.start + found + 3;
         let rest = &text[begin..text.len().min(begin + REACH)];
-        let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'<' | b'>' | b'`');
+        let ends =
+            |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'<' | b'>' | b'`');
         let rest = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
         if let Some(at) = memchr::memrchr(b'@', rest) {
             let colon = memchr::memchr(b':', &rest[..at]).map_or(0, |colon| colon + 1);

@@ -86,7 +86,8 @@ impl Neighbourhood {
                 _ => shown.push(excerpt),
             }
         }
-        let in_object = |range: Range<usize>| offset + range.start as u64..offset + range.end as u64;
+        let in_object =
+            |range: Range<usize>| offset + range.start as u64..offset + range.end as u64;
         let doubtful = if memchr::memchr(0, bytes).is_none() {
             doubtful(bytes, &shown).into_iter().map(in_object).collect()
         } else {
@@ -119,7 +120,9 @@ impl Neighbourhood {
             let key = |near: &'_ Near| (near.place.start, near.place.end, near.is_identifier);
             key(a).cmp(&key(b)).then_with(|| a.decoded.cmp(&b.decoded))
         });
-        self.near.dedup_by(|a, b| a.place == b.place && a.decoded == b.decoded && a.is_identifier == b.is_identifier);
+        self.near.dedup_by(|a, b| {
+            a.place == b.place && a.decoded == b.decoded && a.is_identifier == b.is_identifier
+        });
         let length = |near: &Near| near.place.end - near.place.start;
         self.longest = self.near.iter().map(length).max().unwrap_or(0);
         self.is_complete = is_complete;

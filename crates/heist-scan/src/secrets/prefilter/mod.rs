@@ -25,8 +25,8 @@ use naive::Naive;
 use scalar::Scalar;
 pub(crate) use table::{LiteralTable, PlacedLiteral};
 
-use super::boundary::escape_ahead;
-use super::literal::{Literal, WINDOW_BYTES};
+use super::boundary::{ESCAPE_BYTES_MAX, escape_ahead};
+use super::literal::{LITERAL_BYTES_MAX, Literal, WINDOW_BYTES};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -264,6 +264,19 @@ fn has_digit(text: &[u8], at: usize) -> bool {
 /// How far before a run its token may begin, and how much white space may come before that.
 const TOKEN_BEFORE: usize = 48;
 const SPACE_BEFORE: usize = 16;
+
+/// How many bytes before a position decide whether a sweep finds something there: what
+/// [`may_be_value`] reads. (A word's beginning needs fewer.)
+pub(crate) const SWEEP_BEFORE: usize = TOKEN_BEFORE + SPACE_BEFORE;
+
+const _: () = assert!(2 * ESCAPE_BYTES_MAX < SWEEP_BEFORE);
+
+/// Returns how many bytes from a position on decide whether a sweep finds something there. A gate
+/// is at most `gate_max` bytes after its literal.
+pub(crate) fn sweep_after(gate_max: usize) -> usize {
+    let gated = gate_max + ESCAPE_BYTES_MAX + RUN_BYTES_MIN;
+    RUN_BYTES_SEEN.max(LITERAL_BYTES_MAX).max(gated)
+}
 
 /// Returns `true` if the token that contains the run at `at` may be an assigned value: a quote or
 /// an operator comes before it. Words in code and prose mostly have neither.

@@ -13,7 +13,7 @@ fn detector(prefilter: PrefilterKind) -> SecretDetector {
 
 /// Returns the built-in rules, and some of the kinds that users bring: without any literal, with a
 /// keyword outside of the match, with a literal far into it.
-fn rules() -> RuleSet {
+pub(crate) fn rules() -> RuleSet {
     let mut rules = RuleSet::builtin();
     let users = RuleSet::parse(
         r#"

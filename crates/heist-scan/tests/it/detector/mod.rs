@@ -1,6 +1,7 @@
 //! The detector with its built-in rules: the same whatever the cuts and the prefilter, every
 //! example found, no counter-example.
 
+mod changes;
 mod cuts;
 mod equality;
 mod examples;
