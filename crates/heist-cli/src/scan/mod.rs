@@ -41,6 +41,8 @@ pub(crate) mod explain;
 mod format;
 pub(crate) mod found_baseline;
 mod hidden;
+#[cfg(test)]
+mod masking_tests;
 mod named;
 mod obedience;
 pub(crate) mod origin;

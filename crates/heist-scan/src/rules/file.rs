@@ -249,8 +249,7 @@ fn field(
             entry.generic = Some(value::boolean("generic", value.get_ref()).map_err(here)?);
         }
         "identifier" => {
-            entry.identifier =
-                Some(value::boolean("identifier", value.get_ref()).map_err(here)?);
+            entry.identifier = Some(value::boolean("identifier", value.get_ref()).map_err(here)?);
         }
         "skipreport" => {
             entry.skip_report = value::boolean("skipReport", value.get_ref()).map_err(here)?;

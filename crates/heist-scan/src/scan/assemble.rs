@@ -113,7 +113,10 @@ impl Assembled<'_> {
             KnownSecret { place: &found.secret, decoded, is_identifier: found.is_identifier }
         });
         let near = self.captured.near().filter(|_| !self.is_incomplete);
-        Shown::of(self.captured, near.map(|near| before.chain(after).chain(near.map(Near::as_known))))
+        Shown::of(
+            self.captured,
+            near.map(|near| before.chain(after).chain(near.map(Near::as_known))),
+        )
     }
 }
 
@@ -163,7 +166,7 @@ impl Assembler {
             let own = &this.found.secret;
             if begin != Some(own.start) {
                 begin = Some(own.start);
-                passed.retain(|before| before.place.end + KNOWN_BYTES > own.start);
+                passed.retain(|before| before.place.end + KNOWN_BYTES as u64 > own.start);
             }
             if survives {
                 let (before, after, is_incomplete) = (&**passed, &waiting[done..], *is_incomplete);
@@ -288,7 +291,8 @@ mod tests {
                 .collect();
             let (mut assembler, mut captured) = (Assembler::default(), Vec::new());
             let cursor = LineCursor::new(LinePosition::BEGIN, 0, Newline::Byte);
-            let (window, mut search) = (Chunk::whole(&[b'x'; 100], "".as_ref()), BuiltinSearch::default());
+            let (window, mut search) =
+                (Chunk::whole(&[b'x'; 100], "".as_ref()), BuiltinSearch::default());
             capture(&mut matches, &window, cursor, &mut search, &mut captured);
             assembler.add(captured);
             let mut rules = Vec::new();

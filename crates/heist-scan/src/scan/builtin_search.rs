@@ -52,7 +52,8 @@ impl BuiltinSearch {
         if self.is_needed {
             let scratch = self.scratch.get_or_insert_with(|| DETECTOR.scratch());
             let length = window.bytes.len();
-            let owned = part.start.saturating_sub(OVERLAP.after)..length.min(part.end + OVERLAP.before);
+            let owned =
+                part.start.saturating_sub(OVERLAP.after)..length.min(part.end + OVERLAP.before);
             // A chunk begins at an even offset, so that it does not cut a unit of UTF-16.
             let begin = owned.start.saturating_sub(OVERLAP.before);
             let begin = begin - usize::from((window.offset + begin as u64) % 2 == 1 && begin > 0);

@@ -211,7 +211,8 @@ impl LargeFile {
                 }
                 RangeState::Finished | RangeState::Ended(_) => u64::MAX,
             };
-            if matches!(range.state, RangeState::Ended(Outcome::Interrupted | Outcome::Panicked(_))) {
+            if matches!(range.state, RangeState::Ended(Outcome::Interrupted | Outcome::Panicked(_)))
+            {
                 baton.assembler.end_early();
             }
             let reported = self.report(scanner, &mut baton, &mut range, known_to);

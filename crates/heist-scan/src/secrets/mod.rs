@@ -241,7 +241,8 @@ impl SecretDetector {
 /// Returns `true` if all built-in rules are among these, unchanged, and nothing else is allowed.
 fn includes_builtin(rules: &[Rule], allowlists: &[Allowlist]) -> bool {
     let built_in = RuleSet::builtin();
-    let is_included = |(at, rule): (usize, &Rule)| rules.get(at) == Some(rule) || rules.contains(rule);
+    let is_included =
+        |(at, rule): (usize, &Rule)| rules.get(at) == Some(rule) || rules.contains(rule);
     allowlists.iter().all(|list| built_in.allowlists.contains(list))
         && built_in.rules.iter().enumerate().all(is_included)
 }

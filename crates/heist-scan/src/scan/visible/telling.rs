@@ -54,38 +54,78 @@ const TELLING: [(&[u8], Bounds); 22] = [
     (b"hmac", Bounds::Word),
 ];
 
-/// The first letters of these, in both cases.
-const FIRST: [bool; 256] = {
-    let mut first = [false; 256];
+/// The first two letters of these: one bit for each pair.
+const BEGINNINGS: [u32; 32] = {
+    let mut beginnings = [0; 32];
     let mut at = 0;
     while at < TELLING.len() {
-        let letter = TELLING[at].0[0];
-        first[letter as usize] = true;
-        first[letter.to_ascii_uppercase() as usize] = true;
+        let part = TELLING[at].0;
+        beginnings[(part[0] & 31) as usize] |= 1 << (part[1] & 31);
         at += 1;
     }
-    first
+    beginnings
 };
+
+/// Returns `false` if no telling part begins with these bytes.
+fn may_tell(first: u8, second: u8) -> bool {
+    // The lowest five bits identify a letter regardless of its case.
+    BEGINNINGS[usize::from(first & 31)] >> (second & 31) & 1 == 1
+}
 
 /// Last words of names that describe a secret. Their values are judged like any other text.
 const DESCRIBING: [&str; 22] = [
-    "type", "types", "length", "len", "size", "count", "ttl", "timeout", "expiry", "expires", "url",
-    "uri", "endpoint", "host", "port", "algorithm", "alg", "version", "format", "enabled", "required",
+    "type",
+    "types",
+    "length",
+    "len",
+    "size",
+    "count",
+    "ttl",
+    "timeout",
+    "expiry",
+    "expires",
+    "url",
+    "uri",
+    "endpoint",
+    "host",
+    "port",
+    "algorithm",
+    "alg",
+    "version",
+    "format",
+    "enabled",
+    "required",
     "path",
 ];
 
 /// Names of fields that hold the value of a name given before: `{"name": "token", "value": "..."}`.
 const FIELDS: [&str; 7] = ["value", "val", "content", "default", "data", "string", "text"];
 
-/// Adds the values beside the telling names that may reach into `part`.
-pub(super) fn add_values(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
-    let mut at = part.start.saturating_sub(REACH);
-    while at < part.end {
-        if FIRST[usize::from(text[at])]
+/// A value beside a telling name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    /// Where the name ends.
+    pub(super) name_end: usize,
+    pub(super) place: Range<usize>,
+}
+
+/// Adds the values beside the telling names in `part`.
+pub(super) fn add_values(
+    text: &[u8],
+    part: &Range<usize>,
+    denied: &mut Denied,
+    values: &mut Vec<Value>,
+) {
+    let mut at = part.start;
+    while at + 2 <= part.end {
+        if may_tell(text[at], text[at + 1])
             && is_telling(text, at)
             && let Some(end) = name_end(text, at)
         {
+            let before = denied.0.len();
             add_beside(text, at, end, denied);
+            let places = denied.0[before..].iter();
+            values.extend(places.map(|place| Value { name_end: end, place: place.clone() }));
             at = end;
         } else {
             at += 1;
@@ -120,7 +160,8 @@ fn ends_word(text: &[u8], end: usize) -> bool {
 
 /// Returns `true` for what follows `auth` in `author`, but not in `authorization`.
 fn is_author(rest: &[u8]) -> bool {
-    let follows = |word: &[u8]| rest.get(..word.len()).is_some_and(|x| x.eq_ignore_ascii_case(word));
+    let follows =
+        |word: &[u8]| rest.get(..word.len()).is_some_and(|x| x.eq_ignore_ascii_case(word));
     follows(b"or") && !follows(b"oriz") && !follows(b"oris")
 }
 
@@ -199,7 +240,8 @@ fn skip_spaces(text: &[u8], at: usize) -> usize {
 
 /// Returns the length of the operator that begins here.
 fn operator(rest: &[u8]) -> Option<usize> {
-    let signs = |byte: &&u8| matches!(byte, b'=' | b':' | b'>' | b'<' | b'-' | b'~' | b'?' | b'+' | b'|');
+    let signs =
+        |byte: &&u8| matches!(byte, b'=' | b':' | b'>' | b'<' | b'-' | b'~' | b'?' | b'+' | b'|');
     let length = rest.iter().take(4).take_while(signs).count();
     let length = match &rest[..length] {
         signs if signs.starts_with(b"->") || signs.starts_with(b"<-") => 2,
@@ -207,7 +249,9 @@ fn operator(rest: &[u8]) -> Option<usize> {
     };
     if length > 0 {
         // `=>` has one sign more.
-        return Some(length + usize::from(rest.get(length) == Some(&b'>') && rest[length - 1] == b'='));
+        return Some(
+            length + usize::from(rest.get(length) == Some(&b'>') && rest[length - 1] == b'='),
+        );
     }
     let escaped = |text: &[u8]| rest.get(..3).is_some_and(|here| here.eq_ignore_ascii_case(text));
     (escaped(b"%3d") || escaped(b"%3a")).then_some(3)
@@ -225,7 +269,9 @@ fn add_values_of_line(text: &[u8], from: usize, denied: &mut Denied) {
     while at < text.len() && text[at] != b'\n' {
         let before = at;
         at = match text[at] {
-            b'"' | b'\'' | b'`' | b'\\' if !begins_pair(text, at) => value_if_quoted(text, at, denied),
+            b'"' | b'\'' | b'`' | b'\\' if !begins_pair(text, at) => {
+                value_if_quoted(text, at, denied)
+            }
             b' ' | b'\t' | b',' | b';' | b'{' | b'(' | b'&' if begins_pair(text, at + 1) => return,
             b'"' | b'\'' | b'`' => return,
             _ => at + 1,
@@ -235,7 +281,8 @@ fn add_values_of_line(text: &[u8], from: usize, denied: &mut Denied) {
 }
 
 fn value_if_quoted(text: &[u8], at: usize, denied: &mut Denied) -> usize {
-    let is_quoted = text[at] != b'\\' || text.get(at + 1).is_some_and(|byte| matches!(byte, b'"' | b'\''));
+    let is_quoted =
+        text[at] != b'\\' || text.get(at + 1).is_some_and(|byte| matches!(byte, b'"' | b'\''));
     if is_quoted { value(text, at, denied) } else { at + 1 }
 }
 
@@ -249,7 +296,8 @@ fn add_field(text: &[u8], from: usize, denied: &mut Denied) -> bool {
         at += close + 1;
     }
     let between = |byte: &&u8| {
-        byte.is_ascii_whitespace() || matches!(byte, b',' | b'"' | b'\'' | b'<' | b'\\' | b'-' | b'{' | b'}')
+        byte.is_ascii_whitespace()
+            || matches!(byte, b',' | b'"' | b'\'' | b'<' | b'\\' | b'-' | b'{' | b'}')
     };
     at += text[at..].iter().take_while(between).count();
     let length = text[at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -277,14 +325,17 @@ fn add_field(text: &[u8], from: usize, denied: &mut Denied) -> bool {
 
 /// Adds a value that only space separates from its name: `--token ...`, `password ...`.
 fn add_bare(text: &[u8], telling: usize, from: usize, denied: &mut Denied) {
-    let begin = text[..telling].iter().rev().take(NAME_MAX).take_while(|&&byte| is_name(byte)).count();
+    let begin =
+        text[..telling].iter().rev().take(NAME_MAX).take_while(|&&byte| is_name(byte)).count();
     let is_option = text[telling - begin] == b'-';
     let length = text[from..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
     let word = &text[from..from + length];
-    let is_word = word.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b',' | b'.' | b':'));
+    let is_word =
+        word.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b',' | b'.' | b':'));
     if is_option || matches!(word.first(), Some(b'"' | b'\'' | b'`' | b'\\')) {
         value(text, from, denied);
-    } else if word.first().is_some_and(u8::is_ascii_alphanumeric) && !(is_word && is_ordinary(word)) {
+    } else if word.first().is_some_and(u8::is_ascii_alphanumeric) && !(is_word && is_ordinary(word))
+    {
         denied.add(from..from + length);
     }
 }

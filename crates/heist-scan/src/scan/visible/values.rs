@@ -20,6 +20,11 @@ pub(super) fn value(text: &[u8], from: usize, denied: &mut Denied) -> usize {
             return items(text, at, denied);
         }
     }
+    // The type of a value in YAML.
+    if text[at..].starts_with(b"!!") {
+        let tag = text[at..].iter().take_while(|byte| byte.is_ascii_graphic()).count();
+        return value(text, at + tag, denied);
+    }
     if let Some(open) = opening(text, at) {
         let end = closing(text, open, denied);
         return end;
@@ -32,7 +37,9 @@ pub(super) fn value(text: &[u8], from: usize, denied: &mut Denied) -> usize {
             text.len()
         }
         _ => {
-            let end = end_of_words(text, at);
+            // The sign of a reference or a pointer does not end a value.
+            let signs = text[at..].iter().take_while(|byte| matches!(byte, b'&' | b'*' | b'@'));
+            let end = end_of_words(text, at + signs.count());
             let word = text[at..end].trim_ascii_end();
             if !EMPTY.iter().any(|empty| word.eq_ignore_ascii_case(empty)) {
                 denied.add(at..end);
@@ -45,7 +52,8 @@ pub(super) fn value(text: &[u8], from: usize, denied: &mut Denied) -> usize {
 /// Returns the quotes that open a string at `at`, perhaps after a prefix such as `r#` or `b`.
 fn opening(text: &[u8], at: usize) -> Option<std::ops::Range<usize>> {
     let rest = &text[at..];
-    let is_prefix = |byte: &&u8| byte.is_ascii_alphabetic() || matches!(byte, b'&' | b'@' | b'$' | b'#' | b'*');
+    let is_prefix =
+        |byte: &&u8| byte.is_ascii_alphabetic() || matches!(byte, b'&' | b'@' | b'$' | b'#' | b'*');
     let begin = rest.iter().take(4).take_while(is_prefix).count();
     for begin in [begin, 0] {
         let rest = &rest[begin..];
@@ -75,9 +83,7 @@ fn closing(text: &[u8], open: std::ops::Range<usize>, denied: &mut Denied) -> us
         };
         let end = at + found;
         let slashes = text[open.end..end].iter().rev().take_while(|&&byte| byte == b'\\').count();
-        let is_doubled = mark.len() == 1
-            && end > open.end
-            && text.get(end + 1) == Some(&mark[0]);
+        let is_doubled = mark.len() == 1 && end > open.end && text.get(end + 1) == Some(&mark[0]);
         if slashes % 2 == 1 {
             at = end + 1;
         } else if is_doubled {
@@ -142,7 +148,10 @@ fn items(text: &[u8], mut at: usize, denied: &mut Denied) -> usize {
 
 /// Returns `true` if a line ends here, perhaps after the signs of a block in YAML.
 fn ends_line(rest: &[u8]) -> bool {
-    let signs = rest.iter().take(3).take_while(|byte| matches!(byte, b'-' | b'+' | b'0'..=b'9' | b' ' | b'\r'));
+    let signs = rest
+        .iter()
+        .take(3)
+        .take_while(|byte| matches!(byte, b'-' | b'+' | b'0'..=b'9' | b' ' | b'\r'));
     rest.get(signs.count()) == Some(&b'\n')
 }
 
@@ -174,7 +183,9 @@ pub(super) fn xml_text(text: &[u8], mut at: usize, denied: &mut Denied) {
     let line = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
     let end = memchr::memchr(b'<', &text[at..]).map(|length| at + length);
     match end {
-        Some(end) if end <= line || memmem::find(&text[at..end], b"\n\n").is_none() => denied.add(at..end),
+        Some(end) if end <= line || memmem::find(&text[at..end], b"\n\n").is_none() => {
+            denied.add(at..end)
+        }
         _ => denied.add(at..end_of_words(text, at)),
     }
 }
@@ -182,19 +193,40 @@ pub(super) fn xml_text(text: &[u8], mut at: usize, denied: &mut Denied) {
 /// Returns `true` if a name with an operator begins at `at`: the next pair of a list of pairs.
 pub(super) fn begins_pair(text: &[u8], at: usize) -> bool {
     let quotes = |byte: &&u8| {
-        matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b' ' | b'\t' | b'\n' | b'\r' | b'{' | b'(' | b'[' | b',' | b'&')
+        matches!(
+            byte,
+            b'"' | b'\''
+                | b'`'
+                | b'\\'
+                | b' '
+                | b'\t'
+                | b'\n'
+                | b'\r'
+                | b'{'
+                | b'('
+                | b'['
+                | b','
+                | b'&'
+        )
     };
     let Some(rest) = text.get(at..) else { return false };
     let begin = rest.iter().take(40).take_while(quotes).count();
+    let is_quoted = begin > 0 && matches!(rest[begin - 1], b'"' | b'\'' | b'`');
     let rest = &rest[begin..];
-    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$');
+    let is_name =
+        |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$');
     let length = rest.iter().take(48).take_while(is_name).count();
     if length == 0 || !(rest[0].is_ascii_alphabetic() || matches!(rest[0], b'_' | b'$' | b'-')) {
         return false;
     }
     let rest = &rest[length..];
-    let quotes = rest.iter().take(4).take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']'));
-    let rest = &rest[quotes.count()..];
+    let is_quote = |byte: &&u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']');
+    let quotes = rest.iter().take(4).take_while(is_quote).count();
+    if is_quoted && quotes == 0 {
+        // A string that only begins like a name.
+        return false;
+    }
+    let rest = &rest[quotes..];
     let spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     match &rest[spaces..] {
         // `key==` is the end of base64 rather than a name, and so may `key=` be.
@@ -218,7 +250,8 @@ fn end_of_words(text: &[u8], from: usize) -> usize {
             b'\n' | b'\r' => return at,
             b' ' | b'\t' => return end_of_sentence(text, at).unwrap_or(at),
             b'<' if text.get(at + 1) == Some(&b'/') => return at,
-            b'&' | b';' | b',' | b'?' | b'"' | b'\'' | b'{' | b'}' | b'(' | b')' | b'[' | b']' | b'|'
+            b'&' | b';' | b',' | b'?' | b'"' | b'\'' | b'{' | b'}' | b'(' | b')' | b'[' | b']'
+            | b'|'
                 if begins_pair(text, at + 1) =>
             {
                 return at;
@@ -238,8 +271,8 @@ fn end_of_sentence(text: &[u8], from: usize) -> Option<usize> {
             b'/' if text[at - 1].is_ascii_whitespace() && text.get(at + 1) == Some(&b'/') => {
                 return Some(at);
             }
-            b'=' | b':' | b';' | b',' | b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b'"'
-            | b'\'' | b'`' | b'&' | b'|' => return None,
+            b'=' | b':' | b';' | b',' | b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>'
+            | b'"' | b'\'' | b'`' | b'&' | b'|' => return None,
             _ => {}
         }
     }
