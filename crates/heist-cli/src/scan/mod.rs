@@ -43,6 +43,8 @@ pub(crate) mod found_baseline;
 mod hidden;
 #[cfg(test)]
 mod hostile_files_tests;
+#[cfg(test)]
+mod masking_tests;
 mod named;
 mod obedience;
 pub(crate) mod origin;

@@ -34,7 +34,7 @@ mod vocabulary;
 mod tests;
 
 pub use entropy::shannon_entropy;
-pub(crate) use ordinary::is_ordinary;
+pub(crate) use ordinary::{is_known_word, is_ordinary};
 
 use composition::SECRET_BYTES_READ;
 use regular::{Regularity, is_prefix_and_one_character, regularity};

@@ -47,6 +47,11 @@ pub(crate) fn is_ordinary(text: &[u8]) -> bool {
     digits == 0 && reads_like_words(text)
 }
 
+/// Returns `true` for a single word, or a few without signs between them, of the vocabulary.
+pub(crate) fn is_known_word(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_alphabetic) && vocabulary::read(text).covered == text.len()
+}
+
 /// Returns `true` for `%41`, `\x41` and `\u0041`: text that is written so that it cannot be read.
 fn has_escapes(text: &[u8]) -> bool {
     text.windows(3).any(|three| match three {

@@ -166,7 +166,7 @@ impl Assembler {
             let own = &this.found.secret;
             if begin != Some(own.start) {
                 begin = Some(own.start);
-                passed.retain(|before| before.place.end + KNOWN_BYTES > own.start);
+                passed.retain(|before| before.place.end + KNOWN_BYTES as u64 > own.start);
             }
             if survives {
                 let (before, after, is_incomplete) = (&**passed, &waiting[done..], *is_incomplete);

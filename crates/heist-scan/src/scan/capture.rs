@@ -7,7 +7,7 @@
 use super::builtin_search::BuiltinSearch;
 use super::lines::LineCursor;
 use super::lines::LinePosition;
-use super::visible::{KNOWN_BYTES, Near, Neighbourhood, neighbourhoods};
+use super::visible::{KNOWN_BYTES, NEIGHBOURHOOD_BYTES, Near, Neighbourhood, neighbourhoods};
 use crate::chunk::Chunk;
 use crate::detector::Match;
 use crate::encoding::Encoding;
@@ -68,10 +68,11 @@ impl Captured {
         self.text_at(&self.found.secret)
     }
 
-    /// Returns the text at this place of the object, as far as other secrets near this one are
-    /// known.
+    /// Returns the text at this place of the object, as far as it is near the secret.
     pub(super) fn text_at(&self, place: &Range<u64>) -> &[u8] {
-        let within = self.known_within();
+        let Range { start, end } = self.found.secret;
+        let reach = NEIGHBOURHOOD_BYTES as u64;
+        let within = start.saturating_sub(reach)..end.saturating_add(reach);
         let at = |offset: u64| {
             let offset = offset.clamp(within.start, within.end);
             distance(self.around.offset, offset).min(self.around.bytes.len())
@@ -90,7 +91,15 @@ impl Captured {
     /// Returns the part of the object in which other secrets affect what this one shows.
     pub(super) fn known_within(&self) -> Range<u64> {
         let Range { start, end } = self.found.secret;
-        start.saturating_sub(KNOWN_BYTES)..end.saturating_add(KNOWN_BYTES)
+        start.saturating_sub(KNOWN_BYTES as u64)..end.saturating_add(KNOWN_BYTES as u64)
+    }
+
+    /// Returns the values of telling names near the secret.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Range<u64>> {
+        let (within, values) = (self.known_within(), &self.around.values);
+        let first = values.partition_point(|(name_end, _)| *name_end <= within.start);
+        let near = values[first..].iter().take_while(move |(name_end, _)| *name_end <= within.end);
+        near.map(|(_, place)| place)
     }
 
     /// Returns what the excerpt must not show, as offsets in the object, in order.
@@ -166,8 +175,8 @@ pub(crate) fn capture_in_order(
                 (found, line, excerpt)
             })
             .collect();
-        let excerpts = group.iter().map(|(_, _, excerpt)| excerpt.clone());
-        let mut around = Neighbourhood::new(bytes, offset, part.clone(), excerpts);
+        let secrets = group.iter().map(|(found, _, excerpt)| (at(&found.secret), excerpt.clone()));
+        let mut around = Neighbourhood::new(bytes, offset, part.clone(), secrets);
         let near = search.find(window, &part);
         around.add_near(near.drain(..), !window.stop.is_stopped());
         let around = Arc::new(around);

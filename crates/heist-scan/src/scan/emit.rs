@@ -3,7 +3,7 @@
 
 use super::assemble::Assembled;
 use super::context::{ScanContext, WorkerTotals};
-use super::excerpt::Excerpt;
+use super::excerpt::revealed;
 use super::progress::WorkerCounts;
 use super::visible::Shown;
 use crate::confidence::Confidence;
@@ -55,7 +55,7 @@ impl RuleTextCache {
         let captured = assembled.captured;
         let found = &captured.found;
         let Shown { secret: shown, excerpt } = assembled.shown();
-        let excerpt_revealed = Excerpt::of(captured).revealed();
+        let excerpt_revealed = revealed(captured);
         let secret = Secret::new(captured.secret());
         let rule = self.texts(detector, found.rule);
         let last_byte = found.secret.end.saturating_sub(1).max(found.secret.start);

@@ -22,24 +22,37 @@ pub(super) struct Excerpt<'a> {
     is_wide: bool,
     /// The text without zero bytes and where its bytes are in the excerpt, if there are any.
     narrow: Option<(Vec<u8>, Vec<usize>)>,
+    /// The text before the excerpt and after it, without zero bytes.
+    before: Cow<'a, [u8]>,
+    after: Cow<'a, [u8]>,
     /// The pairs of adjacent bytes in the text: one bit for each hash.
     pairs: [u64; 16],
 }
 
+/// How far from the excerpt a text may begin or end that it contains a part of.
+const CROSSING_BYTES: u64 = 512;
+
 impl<'a> Excerpt<'a> {
     pub(super) fn of(captured: &'a Captured) -> Self {
         let bytes = captured.excerpt_bytes();
-        let is_wide = matches!(captured.found.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+        let Range { start: begin, end } = captured.excerpt;
+        let is_wide = is_wide(captured);
         let narrow = memchr::memchr(0, bytes).map(|_| {
             let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
             (places.iter().map(|&at| bytes[at]).collect(), places)
         });
-        let begin = captured.excerpt.start;
-        let mut excerpt = Self { bytes, begin, own: 0..0, is_wide, narrow, pairs: [0; 16] };
+        let beside = |range: Range<u64>| {
+            let bytes = captured.text_at(&range);
+            if narrow.is_some() { without_zeros(bytes) } else { bytes.into() }
+        };
+        let before = beside(begin.saturating_sub(CROSSING_BYTES)..begin);
+        let after = beside(end..end.saturating_add(CROSSING_BYTES));
+        let pairs = [0; 16];
+        let mut excerpt = Self { bytes, begin, own: 0..0, is_wide, narrow, before, after, pairs };
         excerpt.own = excerpt.part(&captured.found.secret);
         let mut pairs = [0; 16];
         for two in excerpt.text().windows(2) {
-            let (word, bit) = hash(two);
+            let (word, bit) = hash([two[0], two[1]]);
             pairs[word] |= bit;
         }
         excerpt.pairs = pairs;
@@ -69,24 +82,35 @@ impl<'a> Excerpt<'a> {
 
     /// Returns bytes of the object as the text contains them.
     pub(super) fn as_text<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        if self.narrow.is_none() || memchr::memchr(0, bytes).is_none() {
-            return bytes.into();
-        }
-        bytes.iter().copied().filter(|&byte| byte != 0).collect()
+        if self.narrow.is_none() { bytes.into() } else { without_zeros(bytes) }
     }
 
-    /// Calls `found` with every place where the text contains `wanted`, which must have at least
-    /// two bytes.
+    /// Calls `found` with each part of the text that is in an occurrence of `wanted`, which must
+    /// have at least two bytes. An occurrence may begin before the text, or end after it.
     pub(super) fn find(&self, wanted: &[u8], mut found: impl FnMut(Range<usize>)) {
-        // Most secrets are not repeated, so this decides nearly always.
-        let (word, bit) = hash(wanted);
-        if self.pairs[word] & bit == 0 {
-            return;
-        }
+        let [first, second, ..] = *wanted else { return };
+        let [.., last_but_one, last] = *wanted else { return };
+        let may_contain = |pair: [u8; 2]| {
+            let (word, bit) = hash(pair);
+            self.pairs[word] & bit != 0
+        };
+        // Most secrets are not repeated, so these checks decide nearly always.
         let text = self.text();
-        for at in memchr::memchr_iter(wanted[0], text) {
-            if text[at..].starts_with(wanted) {
-                found(at..at + wanted.len());
+        if may_contain([first, second]) {
+            for at in memchr::memchr_iter(first, text) {
+                let here = &text[at..text.len().min(at + wanted.len())];
+                let (inside, beyond) = wanted.split_at(here.len());
+                if here == inside && self.after.starts_with(beyond) {
+                    found(at..at + here.len());
+                }
+            }
+        }
+        if may_contain([last_but_one, last]) {
+            for inside in 1..wanted.len() {
+                let (ahead, rest) = wanted.split_at(wanted.len() - inside);
+                if text.starts_with(rest) && self.before.ends_with(ahead) {
+                    found(0..inside);
+                }
             }
         }
     }
@@ -116,18 +140,31 @@ impl<'a> Excerpt<'a> {
         };
         push_printable(&self.bytes[part], self.is_wide, into);
     }
+}
 
-    /// Returns the excerpt with everything in it.
-    pub(super) fn revealed(&self) -> Secret {
-        let mut revealed = String::with_capacity(self.bytes.len());
-        push_printable(self.bytes, self.is_wide, &mut revealed);
-        Secret::new(revealed.into_bytes())
+/// Returns the excerpt with everything in it.
+pub(super) fn revealed(captured: &Captured) -> Secret {
+    let bytes = captured.excerpt_bytes();
+    let mut revealed = String::with_capacity(bytes.len());
+    push_printable(bytes, is_wide(captured), &mut revealed);
+    Secret::new(revealed.into_bytes())
+}
+
+/// Returns `true` if the secret is UTF-16.
+fn is_wide(captured: &Captured) -> bool {
+    matches!(captured.found.encoding, Encoding::Utf16Le | Encoding::Utf16Be)
+}
+
+fn without_zeros(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(0, bytes).is_none() {
+        return bytes.into();
     }
+    bytes.iter().copied().filter(|&byte| byte != 0).collect()
 }
 
 /// Returns the bit for a pair of bytes, and the word that it is in.
-fn hash(text: &[u8]) -> (usize, u64) {
-    let hash = (u32::from(text[0]) << 8 | u32::from(text[1])).wrapping_mul(0x9E37_79B1) >> 22;
+fn hash(pair: [u8; 2]) -> (usize, u64) {
+    let hash = u32::from(u16::from_le_bytes(pair)).wrapping_mul(0x9E37_79B1) >> 22;
     ((hash >> 6) as usize, 1 << (hash & 63))
 }
 

@@ -36,6 +36,10 @@ impl Detector for Keys {
         Overlap::new(DIGITS_MAX, BLOCK_MAX + 10)
     }
 
+    fn finds_builtin(&self) -> bool {
+        true
+    }
+
     fn wants(&self, path: &Path) -> bool {
         path.extension().is_none_or(|extension| extension != "unwanted")
     }

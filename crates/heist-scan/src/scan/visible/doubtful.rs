@@ -5,7 +5,8 @@
 //! excerpt that contains it, so it does not matter which other excerpts are surveyed together with
 //! it.
 
-use super::telling::add_values;
+use super::telling::{Value, add_values};
+use super::values::begins_pair;
 use super::{Denied, REACH};
 use crate::noise::is_ordinary;
 use memchr::memmem;
@@ -20,17 +21,47 @@ const WORD_MIN: usize = 8;
 /// A longer word is not ordinary text.
 const WORD_MAX: usize = 192;
 
-/// Returns what to hide in each of the `parts` of a text, which must be sorted and must not
-/// overlap.
-pub(super) fn doubtful(text: &[u8], parts: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut denied = Denied::default();
-    for part in parts {
-        add_words(text, part, &mut denied);
-        add_values(text, part, &mut denied);
-        add_bodies(text, part, &mut denied);
-        add_user_information(text, part, &mut denied);
+/// A word of this length is a token even if signs follow it.
+const TOKEN_MIN: usize = 64;
+
+/// How far from an excerpt the heading of a block around it is sought.
+const BODY_REACH: usize = REACH + HEADING_MAX;
+const HEADING_MAX: usize = 64;
+
+/// Returns what to hide in each of the `parts` of a text, and the values beside telling names in
+/// the parts `known`. Both must be sorted.
+pub(super) fn doubtful(
+    text: &[u8],
+    parts: &[Range<usize>],
+    known: &[Range<usize>],
+) -> (Vec<Range<usize>>, Vec<Value>) {
+    let (mut denied, mut values) = (Denied::default(), Vec::new());
+    for part in widened(parts, 0, 0, text.len()) {
+        add_words(text, &part, &mut denied);
+        add_scrambled(text, &part, &mut denied);
     }
-    denied.merged()
+    let before = widened(parts, REACH, 0, text.len());
+    for part in united(before.iter().chain(known).cloned().collect()) {
+        add_values(text, &part, &mut denied, &mut values);
+        add_user_information(text, &part, &mut denied, &mut values);
+    }
+    values.sort_by_key(|value| value.name_end);
+    for part in widened(parts, BODY_REACH, BODY_REACH, text.len()) {
+        add_bodies(text, &part, &mut denied);
+    }
+    (denied.merged(), values)
+}
+
+/// Returns the parts with more text on both sides, united where they meet.
+fn widened(parts: &[Range<usize>], before: usize, after: usize, len: usize) -> Vec<Range<usize>> {
+    let wider = |part: &Range<usize>| {
+        part.start.saturating_sub(before)..part.end.saturating_add(after).min(len)
+    };
+    united(parts.iter().map(wider).collect())
+}
+
+fn united(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    Denied(parts).merged()
 }
 
 /// Returns `true` for the bytes of a word: the alphabets of tokens, and of paths.
@@ -51,16 +82,70 @@ fn add_words(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
             at += 1;
             continue;
         }
-        let length = text[at..].iter().take_while(|&&byte| is_word(byte)).count();
+        let length = length_of_word(&text[at..]);
         // Base64 may end with padding.
         let padding = text[at + length..].iter().take(2).take_while(|&&byte| byte == b'=').count();
         let ends = text.get(at + length + padding).is_none_or(|&byte| !is_word(byte));
         let end = at + length + if ends { padding } else { 0 };
         let word = trimmed(&text[at..at + length]);
         if word.len() >= WORD_MIN && (word.len() > WORD_MAX || !is_ordinary(word)) {
+            let end = if word.len() >= TOKEN_MIN { end_of_token(text, end) } else { end };
             denied.add(at..end);
         }
         at = end;
+    }
+}
+
+/// Returns where a long token ends of which the word before `at` is a part: a few kinds contain
+/// any sign.
+fn end_of_token(text: &[u8], at: usize) -> usize {
+    let rest = &text[at..text.len().min(at + WORD_MAX)];
+    let is_end = |(index, byte): (usize, &u8)| {
+        !byte.is_ascii_graphic()
+            || matches!(byte, b'"' | b'\'' | b'<' | b'>')
+            || matches!(byte, b'&' | b',' | b';' | b'}' | b')') && begins_pair(text, at + index + 1)
+    };
+    at + rest.iter().enumerate().position(is_end).unwrap_or(rest.len())
+}
+
+/// Adds what looks like a password with signs: no white space, letters and digits, and at least two
+/// different signs that are rare in names, numbers and code.
+fn add_scrambled(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
+    let is_inside = |byte: &&u8| {
+        byte.is_ascii_graphic()
+            && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';' | b'(' | b')')
+    };
+    let before = &text[part.start.saturating_sub(WORD_MAX)..part.start];
+    let mut at = part.start - before.iter().rev().take_while(is_inside).count();
+    while at < part.end {
+        let length = text[at..].iter().take(2 * WORD_MAX).take_while(is_inside).count();
+        if (WORD_MIN..=WORD_MAX).contains(&length) && is_scrambled(&text[at..at + length]) {
+            denied.add(at..at + length);
+        }
+        at += length.max(1);
+    }
+}
+
+fn is_scrambled(text: &[u8]) -> bool {
+    const SIGNS: &[u8] = b"!#$%^*?~@";
+    let first = text.iter().find(|byte| SIGNS.contains(byte));
+    first.is_some_and(|first| text.iter().any(|byte| byte != first && SIGNS.contains(byte)))
+        && text.iter().any(u8::is_ascii_digit)
+        && text.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// Returns the length of the word that begins here. A row of one sign ends it: such rows separate.
+fn length_of_word(text: &[u8]) -> usize {
+    let length = text.iter().take_while(|&&byte| is_word(byte)).count();
+    let is_row = |three: &[u8]| {
+        three[0] == three[1]
+            && three[1] == three[2]
+            && matches!(three[0], b'.' | b'-' | b'_' | b'~')
+    };
+    match text[..length].windows(3).position(is_row) {
+        None => length,
+        Some(0) => text[..length].iter().take_while(|&&byte| byte == text[0]).count(),
+        Some(row) => row,
     }
 }
 
@@ -75,11 +160,8 @@ fn trimmed(word: &[u8]) -> &[u8] {
 /// Adds what is near the heading of a PEM block, after it, or near the last line, before it.
 fn add_bodies(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
     const MARK: &[u8] = b"-----";
-    const HEADING_MAX: usize = 64;
-    let near = part.start.saturating_sub(REACH + HEADING_MAX)
-        ..text.len().min(part.end + REACH + HEADING_MAX);
-    let mut from = near.start;
-    while let Some(found) = memmem::find(&text[from..near.end], MARK) {
+    let mut from = part.start;
+    while let Some(found) = memmem::find(&text[from..part.end], MARK) {
         let at = from + found;
         let rest = &text[at + MARK.len()..];
         let heading = &rest[..rest.len().min(HEADING_MAX)];
@@ -107,17 +189,25 @@ fn add_bodies(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
 
 /// Adds the passwords in URLs: what is between `://` and the last `@` of the word, from a colon on
 /// if there is one.
-fn add_user_information(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
-    let near = part.start.saturating_sub(REACH)..part.end.min(text.len());
-    for found in memmem::find_iter(&text[near.clone()], b"://") {
-        let begin = near.start + found + 3;
+fn add_user_information(
+    text: &[u8],
+    part: &Range<usize>,
+    denied: &mut Denied,
+    values: &mut Vec<Value>,
+) {
+    for found in memmem::find_iter(&text[part.clone()], b"://") {
+        let begin = part.start + found + 3;
         let rest = &text[begin..text.len().min(begin + REACH)];
         let ends =
             |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'<' | b'>' | b'`');
         let rest = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
         if let Some(at) = memchr::memrchr(b'@', rest) {
             let colon = memchr::memchr(b':', &rest[..at]).map_or(0, |colon| colon + 1);
-            denied.add(begin + colon..begin + at);
+            let place = begin + colon..begin + at;
+            if !place.is_empty() {
+                denied.add(place.clone());
+                values.push(Value { name_end: begin, place });
+            }
         }
     }
 }

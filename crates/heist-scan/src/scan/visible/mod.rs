@@ -5,7 +5,8 @@
 //!
 //! 1. the finding's own secret, and every other secret that is known near it, of any rule and any
 //!    confidence, reported or not ([`KnownSecret`]);
-//! 2. every repetition of any of them, as it is written and decoded;
+//! 2. every repetition of any of them, as it is written and decoded, and of values beside telling
+//!    names, unless they are a single word of the vocabulary;
 //! 3. what stands beside a name that tells of a secret, the bodies of PEM blocks, passwords in
 //!    URLs, and each word of eight characters or more that is not clearly ordinary text
 //!    (`doubtful`), judged as a whole where the excerpt cuts it;
@@ -34,6 +35,7 @@ pub(super) use neighbourhood::{NEIGHBOURHOOD_BYTES, Near, Neighbourhood, neighbo
 use super::capture::Captured;
 use super::excerpt::Excerpt;
 use crate::masked::Secret;
+use crate::noise::is_known_word;
 use doubtful::is_word;
 use std::ops::Range;
 
@@ -41,10 +43,13 @@ use std::ops::Range;
 const REACH: usize = 400;
 
 /// How far from a secret other secrets are known, in bytes.
-pub(super) const KNOWN_BYTES: u64 = 512;
+pub(super) const KNOWN_BYTES: usize = 512;
 
 /// The minimum length of a secret whose repetitions are hidden. Shorter texts occur by chance.
 const REPEATED_BYTES_MIN: usize = 4;
+
+/// The same for a value beside a telling name, which may be a word.
+const REPEATED_VALUE_MIN: usize = 6;
 
 /// With more secrets around a secret than this, everything around it is hidden.
 const KNOWN_MAX: usize = 512;
@@ -136,6 +141,12 @@ impl Shown {
             denied.add(excerpt.part(other.place));
             hide_repeated(&excerpt.as_text(captured.text_at(other.place)), &mut denied);
             other.decoded.into_iter().for_each(|text| hide_repeated(text, &mut denied));
+        }
+        for value in captured.values().filter(|value| !open.contains(value)) {
+            let text = excerpt.as_text(captured.text_at(value));
+            if text.len() >= REPEATED_VALUE_MIN && !is_known_word(&text) {
+                hide_repeated(&text, &mut denied);
+            }
         }
         if !open.contains(own) {
             hide_repeated(&excerpt.as_text(captured.raw_secret()), &mut denied);

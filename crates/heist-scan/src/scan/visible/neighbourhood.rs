@@ -6,8 +6,9 @@
 //!
 //! Invariant: what a secret gets from its neighbourhood does not depend on the other secrets in it.
 
-use super::KnownSecret;
 use super::doubtful::{SURVEYED_REACH, doubtful};
+use super::telling::Value;
+use super::{KNOWN_BYTES, KnownSecret};
 use crate::detector::Match;
 use std::ops::Range;
 
@@ -58,6 +59,8 @@ pub(crate) struct Neighbourhood {
     pub(crate) shared_by: usize,
     /// What the excerpts in it must not show, as offsets in the object; sorted and disjoint.
     pub(crate) doubtful: Vec<Range<u64>>,
+    /// The values beside telling names, each after the offset at which its name ends, in order.
+    pub(crate) values: Vec<(u64, Range<u64>)>,
     /// The secrets that the search with the built-in rules found, sorted by their beginning.
     pub(crate) near: Vec<Near>,
     /// The length of the longest of them.
@@ -67,44 +70,59 @@ pub(crate) struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// Copies the text `part` of a window and surveys it for these excerpts. The window begins at
-    /// `offset`; the ranges are positions in it.
+    /// Copies the text `part` of a window and surveys it for these secrets, each with its excerpt.
+    /// The window begins at `offset`; the ranges are positions in it.
     pub(crate) fn new(
         window: &[u8],
         offset: u64,
         part: Range<usize>,
-        excerpts: impl ExactSizeIterator<Item = Range<usize>>,
+        secrets: impl ExactSizeIterator<Item = (Range<usize>, Range<usize>)>,
     ) -> Self {
         let bytes = &window[part.clone()];
         let offset = offset + part.start as u64;
-        let shared_by = excerpts.len();
-        let mut shown: Vec<Range<usize>> = Vec::new();
-        for excerpt in excerpts {
-            let excerpt = excerpt.start - part.start..excerpt.end - part.start;
-            match shown.last_mut() {
-                Some(last) if excerpt.start <= last.end => last.end = last.end.max(excerpt.end),
-                _ => shown.push(excerpt),
-            }
+        let shared_by = secrets.len();
+        let within = |place: Range<usize>| {
+            let at = |at: usize| at.saturating_sub(part.start).min(bytes.len());
+            at(place.start)..at(place.end)
+        };
+        let (mut excerpts, mut known) = (Vec::new(), Vec::new());
+        for (secret, excerpt) in secrets {
+            excerpts.push(within(excerpt));
+            known.push(within(
+                secret.start.saturating_sub(KNOWN_BYTES)..secret.end.saturating_add(KNOWN_BYTES),
+            ));
         }
-        let in_object =
-            |range: Range<usize>| offset + range.start as u64..offset + range.end as u64;
-        let doubtful = if memchr::memchr(0, bytes).is_none() {
-            doubtful(bytes, &shown).into_iter().map(in_object).collect()
+        let (doubtful, values) = if memchr::memchr(0, bytes).is_none() {
+            doubtful(bytes, &excerpts, &known)
         } else {
             // UTF-16: survey the text without the zero bytes.
             let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
             let text: Vec<u8> = places.iter().map(|&at| bytes[at]).collect();
-            let narrow = |at: usize| places.partition_point(|&place| place < at);
-            let shown: Vec<Range<usize>> =
-                shown.iter().map(|part| narrow(part.start)..narrow(part.end)).collect();
-            let wide = |part: Range<usize>| places[part.start]..places[part.end - 1] + 1;
-            doubtful(&text, &shown).into_iter().map(|part| in_object(wide(part))).collect()
+            let narrow = |part: &mut Range<usize>| {
+                let at = |at: usize| places.partition_point(|&place| place < at);
+                *part = at(part.start)..at(part.end);
+            };
+            excerpts.iter_mut().chain(&mut known).for_each(narrow);
+            let (mut doubtful, mut values) = doubtful(&text, &excerpts, &known);
+            let wide = |part: &mut Range<usize>| {
+                *part = places[part.start]..places[part.end - 1] + 1;
+            };
+            doubtful.iter_mut().for_each(wide);
+            for value in &mut values {
+                value.name_end = places[value.name_end - 1] + 1;
+                wide(&mut value.place);
+            }
+            (doubtful, values)
         };
+        let in_object =
+            |range: Range<usize>| offset + range.start as u64..offset + range.end as u64;
+        let value = |Value { name_end, place }| (offset + name_end as u64, in_object(place));
         Self {
             offset,
             bytes: bytes.into(),
             shared_by,
-            doubtful,
+            doubtful: doubtful.into_iter().map(in_object).collect(),
+            values: values.into_iter().map(value).collect(),
             near: Vec::new(),
             longest: 0,
             is_complete: true,

@@ -54,18 +54,23 @@ const TELLING: [(&[u8], Bounds); 22] = [
     (b"hmac", Bounds::Word),
 ];
 
-/// The first letters of these, in both cases.
-const FIRST: [bool; 256] = {
-    let mut first = [false; 256];
+/// The first two letters of these: one bit for each pair.
+const BEGINNINGS: [u32; 32] = {
+    let mut beginnings = [0; 32];
     let mut at = 0;
     while at < TELLING.len() {
-        let letter = TELLING[at].0[0];
-        first[letter as usize] = true;
-        first[letter.to_ascii_uppercase() as usize] = true;
+        let part = TELLING[at].0;
+        beginnings[(part[0] & 31) as usize] |= 1 << (part[1] & 31);
         at += 1;
     }
-    first
+    beginnings
 };
+
+/// Returns `false` if no telling part begins with these bytes.
+fn may_tell(first: u8, second: u8) -> bool {
+    // The lowest five bits identify a letter regardless of its case.
+    BEGINNINGS[usize::from(first & 31)] >> (second & 31) & 1 == 1
+}
 
 /// Last words of names that describe a secret. Their values are judged like any other text.
 const DESCRIBING: [&str; 22] = [
@@ -96,15 +101,31 @@ const DESCRIBING: [&str; 22] = [
 /// Names of fields that hold the value of a name given before: `{"name": "token", "value": "..."}`.
 const FIELDS: [&str; 7] = ["value", "val", "content", "default", "data", "string", "text"];
 
-/// Adds the values beside the telling names that may reach into `part`.
-pub(super) fn add_values(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
-    let mut at = part.start.saturating_sub(REACH);
-    while at < part.end {
-        if FIRST[usize::from(text[at])]
+/// A value beside a telling name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    /// Where the name ends.
+    pub(super) name_end: usize,
+    pub(super) place: Range<usize>,
+}
+
+/// Adds the values beside the telling names in `part`.
+pub(super) fn add_values(
+    text: &[u8],
+    part: &Range<usize>,
+    denied: &mut Denied,
+    values: &mut Vec<Value>,
+) {
+    let mut at = part.start;
+    while at + 2 <= part.end {
+        if may_tell(text[at], text[at + 1])
             && is_telling(text, at)
             && let Some(end) = name_end(text, at)
         {
+            let before = denied.0.len();
             add_beside(text, at, end, denied);
+            let places = denied.0[before..].iter();
+            values.extend(places.map(|place| Value { name_end: end, place: place.clone() }));
             at = end;
         } else {
             at += 1;

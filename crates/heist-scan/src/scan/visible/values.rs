@@ -20,6 +20,11 @@ pub(super) fn value(text: &[u8], from: usize, denied: &mut Denied) -> usize {
             return items(text, at, denied);
         }
     }
+    // The type of a value in YAML.
+    if text[at..].starts_with(b"!!") {
+        let tag = text[at..].iter().take_while(|byte| byte.is_ascii_graphic()).count();
+        return value(text, at + tag, denied);
+    }
     if let Some(open) = opening(text, at) {
         let end = closing(text, open, denied);
         return end;
@@ -32,7 +37,9 @@ pub(super) fn value(text: &[u8], from: usize, denied: &mut Denied) -> usize {
             text.len()
         }
         _ => {
-            let end = end_of_words(text, at);
+            // The sign of a reference or a pointer does not end a value.
+            let signs = text[at..].iter().take_while(|byte| matches!(byte, b'&' | b'*' | b'@'));
+            let end = end_of_words(text, at + signs.count());
             let word = text[at..end].trim_ascii_end();
             if !EMPTY.iter().any(|empty| word.eq_ignore_ascii_case(empty)) {
                 denied.add(at..end);
@@ -204,6 +211,7 @@ pub(super) fn begins_pair(text: &[u8], at: usize) -> bool {
     };
     let Some(rest) = text.get(at..) else { return false };
     let begin = rest.iter().take(40).take_while(quotes).count();
+    let is_quoted = begin > 0 && matches!(rest[begin - 1], b'"' | b'\'' | b'`');
     let rest = &rest[begin..];
     let is_name =
         |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$');
@@ -212,9 +220,13 @@ pub(super) fn begins_pair(text: &[u8], at: usize) -> bool {
         return false;
     }
     let rest = &rest[length..];
-    let quotes =
-        rest.iter().take(4).take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']'));
-    let rest = &rest[quotes.count()..];
+    let is_quote = |byte: &&u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']');
+    let quotes = rest.iter().take(4).take_while(is_quote).count();
+    if is_quoted && quotes == 0 {
+        // A string that only begins like a name.
+        return false;
+    }
+    let rest = &rest[quotes..];
     let spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     match &rest[spaces..] {
         // `key==` is the end of base64 rather than a name, and so may `key=` be.
