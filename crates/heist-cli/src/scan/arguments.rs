@@ -65,7 +65,7 @@ Examples:
   heist baseline                          record the secrets that exist now ...
   heist scan                              ... and report only new ones
   heist scan --format sarif -o out.sarif  write a report for a code scanning service
-  git diff | heist scan -                 scan the changes of the working tree
+  git diff | heist scan -                 scan what the changes of the working tree add
   heist scan --explain src/app.py:12      say why line 12 is reported or not";
 
 /// Find secrets in files: keys, tokens and passwords
@@ -223,6 +223,14 @@ pub(crate) struct SelectionArguments {
     pub(crate) binary: bool,
     #[arg(long, hide = true)]
     pub(crate) no_binary: bool,
+
+    /// Scan stdin as plain text, even if it is a diff
+    ///
+    /// Of a diff, heist scans what it adds, and shows the names and lines of the files in it.
+    #[arg(long, overrides_with = "diff")]
+    pub(crate) no_diff: bool,
+    #[arg(long, hide = true)]
+    pub(crate) diff: bool,
 
     /// Follow symbolic links; a PATH that is a link is always followed
     #[arg(short = 'L', long, overrides_with = "no_follow")]

@@ -1,5 +1,6 @@
 //! Runs a scan with the library, and turns the library's report into a [`Summary`].
 
+use super::diff::scan_stdin;
 use super::hidden::{Hidden, HidingSetting};
 use super::named::NamedPaths;
 use super::origin::Setting;
@@ -12,9 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine};
 use crate::trace_file::TraceFile;
 use crate::units::{Unit, grouped};
-use heist_scan::{
-    Incomplete, ReaderSource, Scan, ScanProgress, ScanReport, SecretDetector, Sink, Stopped,
-};
+use heist_scan::{Incomplete, Scan, ScanProgress, ScanReport, SecretDetector, Sink, Stopped};
 use heist_walk::Walk;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -157,9 +156,7 @@ fn scan_all(
         reports.push(report.map_err(CliError::StartScan)?);
     }
     if settings.paths.iter().any(|path| is_stdin(path)) {
-        let source = ReaderSource::new(STDIN_NAME, stdin);
-        let report = scan.source(source).run(Arc::clone(sink));
-        reports.push(report.map_err(CliError::StartScan)?);
+        reports.push(scan_stdin(settings, scan, sink, stdin)?);
     }
     Ok(reports)
 }

@@ -28,6 +28,8 @@
 //! | `output` | stdout, or a file that is replaced as a whole |
 //! | `overwrite` | recognizes reports, and refuses outputs that the run itself reads |
 //! | `stdin` | reads stdin until it ends or the scan does |
+//! | `diff` | scans stdin, which may be a diff |
+//! | `path_filter` | leaves out files that no walk visits |
 //! | `stream` | batches the lines of `jsonl` |
 //! | `stats` | the output of `--stats` |
 
@@ -37,6 +39,7 @@ mod collector;
 mod configuration;
 pub(crate) mod configuration_error;
 mod configuration_files;
+mod diff;
 pub(crate) mod engine;
 pub(crate) mod explain;
 mod format;
@@ -48,6 +51,7 @@ mod obedience;
 pub(crate) mod origin;
 mod output;
 pub(crate) mod overwrite;
+mod path_filter;
 pub(crate) mod places;
 pub(crate) mod policy;
 pub(crate) mod policy_file;

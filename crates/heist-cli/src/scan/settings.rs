@@ -76,6 +76,8 @@ pub(crate) struct Settings {
     /// What the policies overrule.
     pub(crate) overruled: Vec<Overruled>,
     pub(crate) binary: bool,
+    /// Whether a diff on stdin is read as one.
+    pub(crate) diff: bool,
     pub(crate) symlinks: Symlinks,
     pub(crate) one_file_system: bool,
     pub(crate) threads: Option<NonZeroUsize>,
@@ -365,6 +367,7 @@ impl Settings {
             policies: policies.clone(),
             overruled,
             binary: sources.tuned(binary, |tuning| tuning.binary).unwrap_or_default().value,
+            diff: !selection.no_diff,
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },
             one_file_system,
             threads: sources.trusted(run.threads, |file| file.threads),

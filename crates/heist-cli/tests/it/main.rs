@@ -22,6 +22,7 @@ mod rules;
 mod scan_advice;
 mod scan_baseline;
 mod scan_behaviour;
+mod scan_diff;
 mod scan_end;
 mod scan_explain;
 mod scan_formats;

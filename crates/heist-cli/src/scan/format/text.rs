@@ -136,6 +136,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             (unreported.in_baseline, "in the baseline"),
             (unreported.in_gitleaksignore, "listed in .gitleaksignore"),
             (unreported.in_own_files, "in the output, trace or baseline of this run"),
+            (unreported.not_new, "not new (only what is added is reported)"),
             (
                 unreported.over_limit,
                 "over the memory limit (--format jsonl without --sorted has no limit)",
