@@ -5,6 +5,7 @@ mod git;
 mod history;
 
 mod errors;
+mod index;
 mod layouts;
 mod names;
 mod objects;
