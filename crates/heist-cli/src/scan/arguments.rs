@@ -65,6 +65,7 @@ Examples:
   heist baseline                          record the secrets that exist now ...
   heist scan                              ... and report only new ones
   heist scan --format sarif -o out.sarif  write a report for a code scanning service
+  heist scan --staged                     scan what the next commit adds
   git diff | heist scan -                 scan what the changes of the working tree add
   heist scan --explain src/app.py:12      say why line 12 is reported or not";
 
@@ -78,6 +79,14 @@ pub(crate) struct ScanArguments {
     /// The directories or files to scan, or `-` for stdin [default: .]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Scan what the next commit of the git repository at PATH adds, and nothing else
+    ///
+    /// heist reads the files as they are staged, and not as they are in the work tree. It reports
+    /// only secrets that the versions in HEAD do not have. It never runs git, or anything that a
+    /// repository configures. `heist hook install` makes git run this before each commit.
+    #[arg(long, conflicts_with = "explain")]
+    pub(crate) staged: bool,
 
     /// The output format [default: text]
     #[arg(short, long, value_enum, value_name = "FORMAT")]

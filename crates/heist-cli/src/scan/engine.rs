@@ -5,6 +5,7 @@ use super::hidden::{Hidden, HidingSetting};
 use super::named::NamedPaths;
 use super::origin::Setting;
 use super::settings::{Settings, is_stdin};
+use super::staged;
 use super::stdin::Stdin;
 use super::summary::{EndedEarly, Gap, Listed, Skipped, Summary, Unreported};
 use crate::error::{CliError, reason};
@@ -45,6 +46,8 @@ const NAMED: usize = 100;
 pub(crate) struct Scanned {
     /// The reports of the paths and of stdin.
     pub(crate) reports: Vec<ScanReport>,
+    /// The number of submodules with staged changes, which are not scanned.
+    submodules: u64,
     /// Rules that are too large to be used.
     pub(crate) failed_rules: Vec<String>,
     /// The PATHs that were named but not scanned.
@@ -93,7 +96,11 @@ pub(crate) fn scan(
     let is_cut = stdin.is_cut();
     let named = Arc::new(NamedPaths::new(settings, Path::new(STDIN_NAME), sink));
     let sink: Arc<dyn Sink> = Arc::clone(&named) as Arc<dyn Sink>;
-    let reports = scan_all(settings, scan, &sink, trace.as_ref(), stdin);
+    let reports = match &settings.staged {
+        Some(place) => staged::scan(place, settings, &scan, &sink, trace.as_ref(), messages)
+            .map(|(report, submodules)| (vec![report], submodules)),
+        None => scan_all(settings, scan, &sink, trace.as_ref(), stdin).map(|reports| (reports, 0)),
+    };
     drop(line);
     let trace_failed = match trace.map_or(Ok(()), TraceFile::finish) {
         Ok(()) => false,
@@ -108,8 +115,10 @@ pub(crate) fn scan(
         true => EndedEarly::Interrupted,
         false => EndedEarly::TimedOut,
     });
+    let (reports, submodules) = reports?;
     Ok(Scanned {
-        reports: reports?,
+        reports,
+        submodules,
         failed_rules,
         missed: named.take(),
         stdin_ended,
@@ -176,7 +185,11 @@ pub(crate) fn summary(
         listed,
         unreported,
         hidden: Hidden::default(),
-        skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
+        skipped: Skipped {
+            excluded: settings.paths_excluded,
+            submodules: scanned.submodules,
+            ..Skipped::default()
+        },
         gaps: scanned.missed.clone(),
         gaps_more: 0,
         gaps_are_named: !settings.quiet,

@@ -29,6 +29,7 @@
 //! | `overwrite` | recognizes reports, and refuses outputs that the run itself reads |
 //! | `stdin` | reads stdin until it ends or the scan does |
 //! | `diff` | scans stdin, which may be a diff |
+//! | `staged` | the files that the next commit changes |
 //! | `path_filter` | leaves out files that no walk visits |
 //! | `stream` | batches the lines of `jsonl` |
 //! | `stats` | the output of `--stats` |
@@ -61,6 +62,7 @@ mod rule_files;
 pub(crate) mod rules;
 mod run;
 pub(crate) mod settings;
+pub(crate) mod staged;
 mod stats;
 pub(crate) mod stdin;
 mod stream;

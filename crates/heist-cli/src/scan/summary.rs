@@ -91,6 +91,8 @@ pub(crate) struct Skipped {
     pub(crate) symlinks: u64,
     /// Pseudo file systems below the PATHs; each counts once.
     pub(crate) pseudo: u64,
+    /// Submodules that `--staged` does not enter.
+    pub(crate) submodules: u64,
     /// Excluded by `--exclude`, `--gitignore` and similar options; a directory counts once.
     pub(crate) excluded: u64,
 }

@@ -14,7 +14,7 @@
 //!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0, "own": 0,
 //!                   "not_new": 0, "too_many": 0},
 //!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "symlinks": 0, "pseudo": 0,
-//!              "excluded": 1},
+//!              "submodules": 0, "excluded": 1},
 //!  "hidden": [{"by": "comment", "kind": "py", "what": "findings", "count": 3}],
 //!  "failed_rules": ["my-rule"],
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}
@@ -120,6 +120,7 @@ fn write_counts<W: Write>(summary: &Summary, object: &mut JsonObject<'_, W>) -> 
     counts.number("special", skipped.special)?;
     counts.number("symlinks", skipped.symlinks)?;
     counts.number("pseudo", skipped.pseudo)?;
+    counts.number("submodules", skipped.submodules)?;
     counts.number("excluded", skipped.excluded)?;
     counts.end()
 }
