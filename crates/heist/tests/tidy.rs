@@ -540,7 +540,7 @@ fn protocols_name_tests_that_exist() {
 #[test]
 fn the_threat_model_names_tests_that_exist() {
     let text = fs::read_to_string(workspace().join("docs/threat-model.md")).expect("the page");
-    let crates = ["heist-cli", "heist-scan", "heist-walk"];
+    let crates = ["heist-cli", "heist-git", "heist-scan", "heist-walk"];
     let sources: Vec<_> = crates
         .iter()
         .flat_map(|name| files(&workspace().join("crates").join(name), "rs"))

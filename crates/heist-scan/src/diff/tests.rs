@@ -1,3 +1,5 @@
+//! Tests of whole diffs: where findings are, and that nothing is lost.
+
 use super::DiffSource;
 use crate::source::{Contents, Source};
 use crate::{Chunk, Confidence, Detector, Match, Overlap, RuleIndex, RuleInfo, Scan};
@@ -270,7 +272,10 @@ proptest! {
     /// Whatever the order of the lines: an added line, and a line outside of hunks, is in exactly
     /// one object, and how the input arrives makes no difference.
     #[test]
-    fn nothing_is_lost(lines in prop::collection::vec(0..LINES.len(), 0..40), bytes in 1..50_usize) {
+    fn nothing_is_lost(
+        lines in prop::collection::vec(0..LINES.len(), 0..40),
+        bytes in 1..50_usize,
+    ) {
         let mut diff = Vec::new();
         let mut marks = Vec::new();
         for (number, at) in lines.iter().enumerate() {
