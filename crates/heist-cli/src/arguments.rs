@@ -2,6 +2,7 @@
 
 use crate::baseline::BaselineArguments;
 use crate::du::DuArguments;
+use crate::hook::HookArguments;
 use crate::rules::RulesCommand;
 use crate::scan::ScanArguments;
 use clap::{Parser, Subcommand};
@@ -28,6 +29,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: RulesCommand,
     },
+    Hook(HookArguments),
     Du(Box<DuArguments>),
     /// Print a completion script for a shell
     ///
@@ -52,6 +54,7 @@ impl Command {
             Self::Scan(_) => "scan",
             Self::Baseline(_) => "baseline",
             Self::Rules { .. } => "rules",
+            Self::Hook(_) => "hook",
             Self::Du(_) => "du",
             Self::Completions { .. } => "completions",
             Self::Man { .. } => "man",

@@ -7,11 +7,13 @@
 use crate::du::DuError;
 use crate::escape;
 use crate::exit::Exit;
+use crate::hook::HookError;
 use crate::scan::configuration_error::ConfigurationError;
 use crate::scan::explain::ExplainError;
 use crate::scan::origin::SettingName;
 use crate::scan::policy::Demand;
 use crate::scan::policy_file::PolicyError;
+use crate::scan::staged::StagedError;
 use crate::shell;
 use heist_scan::rules::{RuleError, RuleErrorKind, RulePlace};
 use heist_scan::suppress::BaselineError;
@@ -85,6 +87,10 @@ pub(crate) enum CliError {
     StartWalk(WalkStartError),
     /// A line cannot be explained.
     Explain(ExplainError),
+    /// The staged files cannot be scanned.
+    Staged(StagedError),
+    /// A hook cannot be changed.
+    Hook(HookError),
     /// `heist du` cannot do what its options ask for.
     Du(DuError),
 }
@@ -137,6 +143,8 @@ impl CliError {
             Self::StdinClosed => "pipe the text into heist, or give a PATH",
             Self::StartScan(_) | Self::StartWalk(_) => "use fewer threads, with -j",
             Self::Explain(error) => return error.help(),
+            Self::Staged(error) => error.help(),
+            Self::Hook(error) => return Some(error.help()),
             Self::Du(error) => return error.help(),
             Self::ReadFile { .. } => "give a FILE that exists and that you may read",
             Self::BaselineKey(_) => return None,
@@ -229,6 +237,8 @@ impl fmt::Display for CliError {
                 write!(f, "cannot start the walk: {}", escape::visible(&error.to_string()))
             }
             Self::Explain(error) => error.fmt(f),
+            Self::Staged(error) => error.fmt(f),
+            Self::Hook(error) => error.fmt(f),
             Self::Du(error) => error.fmt(f),
         }
     }
@@ -252,6 +262,8 @@ impl std::error::Error for CliError {
             Self::StartScan(source) => Some(source),
             Self::StartWalk(source) => Some(source),
             Self::Explain(source) => Some(source),
+            Self::Staged(source) => Some(source),
+            Self::Hook(source) => Some(source),
             Self::Du(source) => Some(source),
             Self::NeedsFile { .. }
             | Self::OverwritesScannedFile { .. }

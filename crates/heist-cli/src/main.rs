@@ -5,6 +5,7 @@
 //! | `arguments` | the command line |
 //! | `scan` | `heist scan`: finds secrets |
 //! | `baseline` | `heist baseline`: records the known secrets |
+//! | `hook` | `heist hook`: lets git run heist |
 //! | `rules` | `heist rules`: lists, shows and tests rules |
 //! | `du` | `heist du`: measures disk usage |
 //! | `packaging` | shell completions and manual pages |
@@ -30,6 +31,7 @@ mod du;
 mod error;
 mod escape;
 mod exit;
+mod hook;
 mod interrupt;
 mod json;
 mod messages;
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Command::Scan(arguments) => scan::run(&arguments, &interrupt, &messages),
         Command::Baseline(arguments) => baseline::run(&arguments, &interrupt, &messages),
         Command::Rules { command } => rules::run(&command, &messages),
+        Command::Hook(arguments) => hook::run(&arguments, &messages),
         Command::Du(arguments) => du::run(&arguments, &interrupt, &messages),
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { dir } => packaging::manual(dir.as_deref()),

@@ -1,5 +1,10 @@
 //! Big-endian numbers in slices, with bounds checks.
 
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let two = bytes.get(at..at.checked_add(2)?)?;
+    Some(u16::from_be_bytes(two.try_into().ok()?))
+}
+
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at.checked_add(4)?)?;
     Some(u32::from_be_bytes(four.try_into().ok()?))

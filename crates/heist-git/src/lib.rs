@@ -12,6 +12,7 @@
 //! | an object by its id | [`ObjectStore`], [`ObjectReader`] |
 //! | commits, trees and tags | [`Commit`], [`Tree`], [`Tag`]: parsed where they lie |
 //! | names: branches, tags, `HEAD`, reflogs | [`Refs`], [`Layout::reflogs`] |
+//! | what the next commit changes | [`Index::staged`], [`Layout::head_commit`] |
 //! | parents of commits, fast | [`CommitGraph`] |
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ mod access;
 mod bytes;
 mod delta;
 mod id;
+mod index;
 mod inflate;
 mod loose;
 mod object;
@@ -34,6 +36,9 @@ mod sweep;
 pub use access::{Access, Trust};
 pub use delta::DeltaOp;
 pub use id::{HashKind, ObjectId};
+pub use index::{
+    Index, IndexEntries, IndexEntry, StagedBlob, StagedChange, StagedProblem, StagedSummary,
+};
 pub use object::{Object, ObjectKind};
 pub use pack::commit_graph::{CommitGraph, GraphCommit, GraphPosition};
 pub use parse::{Commit, Signature, Tag, Tree, TreeEntry};

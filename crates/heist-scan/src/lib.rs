@@ -121,6 +121,7 @@ mod confidence;
 pub mod decode;
 mod detector;
 mod detector_options;
+pub mod diff;
 mod encoding;
 mod finding;
 mod masked;
@@ -130,6 +131,7 @@ mod null_detector;
 #[cfg(unix)]
 mod open_directory;
 pub mod parsers;
+mod placement;
 mod printable;
 mod report;
 pub mod rules;
@@ -154,6 +156,7 @@ pub use encoding::Encoding;
 pub use finding::Finding;
 pub use masked::{Fingerprint, Secret, mask};
 pub use null_detector::NullDetector;
+pub use placement::Placement;
 pub use printable::is_printable;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
 pub use scan::{

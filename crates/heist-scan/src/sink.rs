@@ -52,6 +52,12 @@ pub trait Sink: Send + Sync {
     /// Receives a finding.
     fn finding(&self, finding: Finding);
 
+    /// Receives a finding that the [placement](crate::Placement) of its object declines, so that
+    /// the sink can count it. It has the position in the object.
+    fn declined(&self, finding: &Finding) {
+        let _ = finding;
+    }
+
     /// Receives the outcome of an object, after all of its findings.
     fn object(&self, outcome: &ObjectOutcome<'_>) {
         let _ = outcome;
@@ -61,6 +67,10 @@ pub trait Sink: Send + Sync {
 impl<S: Sink + ?Sized> Sink for Arc<S> {
     fn finding(&self, finding: Finding) {
         S::finding(self, finding);
+    }
+
+    fn declined(&self, finding: &Finding) {
+        S::declined(self, finding);
     }
 
     fn object(&self, outcome: &ObjectOutcome<'_>) {

@@ -1,9 +1,11 @@
 //! [`Source`]: gives a scan objects that it does not find by walking a tree.
 
+use crate::placement::Placement;
 use heist_device::{DeviceId, IoModel};
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An object to scan: a file, or a stream of bytes.
 pub struct Object {
@@ -11,6 +13,9 @@ pub struct Object {
     pub(crate) contents: Contents,
     pub(crate) size_hint: Option<u64>,
     pub(crate) device: DeviceId,
+    /// The path that rules see, if it is not the name.
+    pub(crate) rule_path: Option<PathBuf>,
+    pub(crate) placement: Option<Arc<dyn Placement>>,
 }
 
 /// Where the bytes of an object come from.
@@ -25,19 +30,40 @@ impl Object {
     /// Creates an object from a file. Its path is the object's name; a worker opens it later.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self {
-            name: path.into(),
-            contents: Contents::File,
-            size_hint: None,
-            device: DeviceId::UNKNOWN,
-        }
+        Self::new(path.into(), Contents::File)
     }
 
     /// Creates an object from a stream, which one worker reads from beginning to end.
     #[must_use]
     pub fn stream(name: impl Into<PathBuf>, stream: impl Read + Send + 'static) -> Self {
-        let contents = Contents::Stream(Box::new(stream));
-        Self { name: name.into(), contents, size_hint: None, device: DeviceId::UNKNOWN }
+        Self::new(name.into(), Contents::Stream(Box::new(stream)))
+    }
+
+    fn new(name: PathBuf, contents: Contents) -> Self {
+        Self {
+            name,
+            contents,
+            size_hint: None,
+            device: DeviceId::UNKNOWN,
+            rule_path: None,
+            placement: None,
+        }
+    }
+
+    /// Sets the path that rules see, if it is not the name that findings show. A file is still
+    /// opened by its name.
+    #[must_use]
+    pub fn with_rule_path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.rule_path = Some(path.into());
+        self
+    }
+
+    /// Sets what moves the findings to where they belong, or declines them. Has an effect on
+    /// streams only, which one worker scans from beginning to end.
+    #[must_use]
+    pub fn with_placement(mut self, placement: Arc<dyn Placement>) -> Self {
+        self.placement = Some(placement);
+        self
     }
 
     /// Sets the size of the object in bytes, if the source knows it. A scan with a size limit then

@@ -92,7 +92,7 @@ pub use counters::{Progress, Totals};
 pub use engine::{BatchedFile, FileBatch};
 pub use entry::Entry;
 pub use error::{Operation, WalkError, WalkStartError};
-pub use filter::{Filter, FilterError};
+pub use filter::{Filter, FilterError, PathExclusion};
 pub use ignore::types::{Types, TypesBuilder};
 pub use iter::{Entries, Sorted, WalkEntry};
 pub use metadata::{FileIdentity, FileKind, Metadata};

@@ -23,6 +23,8 @@ pub(crate) struct Advice {
     pub(crate) scan: String,
     /// Whether the commands read stdin, so that they need the same input again.
     pub(crate) read_stdin: bool,
+    /// Whether the run scanned what is staged, which no baseline can record as a whole.
+    pub(crate) is_staged: bool,
 }
 
 impl Advice {
@@ -38,6 +40,7 @@ impl Advice {
         Self {
             baseline: with("baseline", "--output"),
             scan: with("scan", "--baseline"),
+            is_staged: arguments.staged,
             read_stdin: arguments.paths.iter().any(|path| is_stdin(path)),
         }
     }
@@ -78,6 +81,7 @@ impl CommandLine {
 fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
     let ScanArguments {
         paths,
+        staged,
         format: _,
         output: _,
         explain: _,
@@ -94,6 +98,7 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         selection,
         run,
     } = arguments;
+    line.flags([(*staged, "--staged")]);
     line.options("--confidence", confidence.map(Confidence::as_str));
     repeat_detection(detection, line);
     repeat_selection(selection, line);
@@ -163,6 +168,8 @@ fn repeat_selection(selection: &SelectionArguments, line: &mut CommandLine) {
         hidden,
         binary,
         no_binary,
+        no_diff,
+        diff,
         follow,
         no_follow,
         one_file_system,
@@ -177,6 +184,8 @@ fn repeat_selection(selection: &SelectionArguments, line: &mut CommandLine) {
         (*hidden, "--hidden"),
         (*binary, "--binary"),
         (*no_binary, "--no-binary"),
+        (*no_diff, "--no-diff"),
+        (*diff, "--diff"),
         (*follow, "--follow"),
         (*no_follow, "--no-follow"),
         (*one_file_system, "--one-file-system"),

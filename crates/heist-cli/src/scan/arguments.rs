@@ -65,7 +65,8 @@ Examples:
   heist baseline                          record the secrets that exist now ...
   heist scan                              ... and report only new ones
   heist scan --format sarif -o out.sarif  write a report for a code scanning service
-  git diff | heist scan -                 scan the changes of the working tree
+  heist scan --staged                     scan what the next commit adds
+  git diff | heist scan -                 scan what the changes of the working tree add
   heist scan --explain src/app.py:12      say why line 12 is reported or not";
 
 /// Find secrets in files: keys, tokens and passwords
@@ -78,6 +79,14 @@ pub(crate) struct ScanArguments {
     /// The directories or files to scan, or `-` for stdin [default: .]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Scan what the next commit of the git repository at PATH adds, and nothing else
+    ///
+    /// heist reads the files as they are staged, and not as they are in the work tree. It reports
+    /// only secrets that the versions in HEAD do not have. It never runs git, or anything that a
+    /// repository configures. `heist hook install` makes git run this before each commit.
+    #[arg(long, conflicts_with = "explain")]
+    pub(crate) staged: bool,
 
     /// The output format [default: text]
     #[arg(short, long, value_enum, value_name = "FORMAT")]
@@ -223,6 +232,14 @@ pub(crate) struct SelectionArguments {
     pub(crate) binary: bool,
     #[arg(long, hide = true)]
     pub(crate) no_binary: bool,
+
+    /// Scan stdin as plain text, even if it is a diff
+    ///
+    /// Of a diff, heist scans what it adds, and shows the names and lines of the files in it.
+    #[arg(long, overrides_with = "diff")]
+    pub(crate) no_diff: bool,
+    #[arg(long, hide = true)]
+    pub(crate) diff: bool,
 
     /// Follow symbolic links; a PATH that is a link is always followed
     #[arg(short = 'L', long, overrides_with = "no_follow")]

@@ -167,6 +167,13 @@ impl Collector {
 }
 
 impl Sink for Collector {
+    fn declined(&self, finding: &Finding) {
+        let is_hidden = finding.standing.is_hidden();
+        if !finding.allowed && !is_hidden && finding.confidence >= self.options.confidence {
+            self.state().unreported.not_new += 1;
+        }
+    }
+
     fn finding(&self, mut finding: Finding) {
         // Suppression comes first: `--confidence low` would not show a suppressed finding, so it
         // must not be counted as below the confidence.

@@ -1,9 +1,11 @@
 //! Runs a scan with the library, and turns the library's report into a [`Summary`].
 
+use super::diff::scan_stdin;
 use super::hidden::{Hidden, HidingSetting};
 use super::named::NamedPaths;
 use super::origin::Setting;
 use super::settings::{Settings, is_stdin};
+use super::staged;
 use super::stdin::Stdin;
 use super::summary::{EndedEarly, Gap, Listed, Skipped, Summary, Unreported};
 use crate::error::{CliError, reason};
@@ -12,9 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine};
 use crate::trace_file::TraceFile;
 use crate::units::{Unit, grouped};
-use heist_scan::{
-    Incomplete, ReaderSource, Scan, ScanProgress, ScanReport, SecretDetector, Sink, Stopped,
-};
+use heist_scan::{Incomplete, Scan, ScanProgress, ScanReport, SecretDetector, Sink, Stopped};
 use heist_walk::Walk;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -46,6 +46,8 @@ const NAMED: usize = 100;
 pub(crate) struct Scanned {
     /// The reports of the paths and of stdin.
     pub(crate) reports: Vec<ScanReport>,
+    /// The number of submodules with staged changes, which are not scanned.
+    submodules: u64,
     /// Rules that are too large to be used.
     pub(crate) failed_rules: Vec<String>,
     /// The PATHs that were named but not scanned.
@@ -94,7 +96,11 @@ pub(crate) fn scan(
     let is_cut = stdin.is_cut();
     let named = Arc::new(NamedPaths::new(settings, Path::new(STDIN_NAME), sink));
     let sink: Arc<dyn Sink> = Arc::clone(&named) as Arc<dyn Sink>;
-    let reports = scan_all(settings, scan, &sink, trace.as_ref(), stdin);
+    let reports = match &settings.staged {
+        Some(place) => staged::scan(place, settings, &scan, &sink, trace.as_ref(), messages)
+            .map(|(report, submodules)| (vec![report], submodules)),
+        None => scan_all(settings, scan, &sink, trace.as_ref(), stdin).map(|reports| (reports, 0)),
+    };
     drop(line);
     let trace_failed = match trace.map_or(Ok(()), TraceFile::finish) {
         Ok(()) => false,
@@ -109,8 +115,10 @@ pub(crate) fn scan(
         true => EndedEarly::Interrupted,
         false => EndedEarly::TimedOut,
     });
+    let (reports, submodules) = reports?;
     Ok(Scanned {
-        reports: reports?,
+        reports,
+        submodules,
         failed_rules,
         missed: named.take(),
         stdin_ended,
@@ -157,9 +165,7 @@ fn scan_all(
         reports.push(report.map_err(CliError::StartScan)?);
     }
     if settings.paths.iter().any(|path| is_stdin(path)) {
-        let source = ReaderSource::new(STDIN_NAME, stdin);
-        let report = scan.source(source).run(Arc::clone(sink));
-        reports.push(report.map_err(CliError::StartScan)?);
+        reports.push(scan_stdin(settings, scan, sink, stdin)?);
     }
     Ok(reports)
 }
@@ -179,7 +185,11 @@ pub(crate) fn summary(
         listed,
         unreported,
         hidden: Hidden::default(),
-        skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
+        skipped: Skipped {
+            excluded: settings.paths_excluded,
+            submodules: scanned.submodules,
+            ..Skipped::default()
+        },
         gaps: scanned.missed.clone(),
         gaps_more: 0,
         gaps_are_named: !settings.quiet,

@@ -27,6 +27,9 @@
 //! | `output` | stdout, or a file that is replaced as a whole |
 //! | `overwrite` | recognizes reports, and refuses outputs that the run itself reads |
 //! | `stdin` | reads stdin until it ends or the scan does |
+//! | `diff` | scans stdin, which may be a diff |
+//! | `staged` | the files that the next commit changes |
+//! | `path_filter` | leaves out files that no walk visits |
 //! | `stream` | batches the lines of `jsonl` |
 //! | `stats` | the output of `--stats` |
 
@@ -36,6 +39,7 @@ mod collector;
 mod configuration;
 pub(crate) mod configuration_error;
 mod configuration_files;
+mod diff;
 pub(crate) mod engine;
 pub(crate) mod explain;
 mod format;
@@ -50,6 +54,7 @@ mod obedience;
 pub(crate) mod origin;
 mod output;
 pub(crate) mod overwrite;
+mod path_filter;
 pub(crate) mod places;
 pub(crate) mod policy;
 pub(crate) mod policy_file;
@@ -59,6 +64,7 @@ mod rule_files;
 pub(crate) mod rules;
 mod run;
 pub(crate) mod settings;
+pub(crate) mod staged;
 mod stats;
 pub(crate) mod stdin;
 mod stream;

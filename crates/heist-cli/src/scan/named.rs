@@ -77,6 +77,10 @@ impl Sink for NamedPaths {
         self.sink.finding(finding);
     }
 
+    fn declined(&self, finding: &Finding) {
+        self.sink.declined(finding);
+    }
+
     fn object(&self, outcome: &ObjectOutcome<'_>) {
         if let Some((reason, help)) = self.why(outcome.outcome)
             && self.paths.contains(outcome.path)

@@ -15,6 +15,7 @@ use super::hidden::{HidingRules, HidingSetting};
 use super::obedience::{forbid, reset};
 use super::origin::{NamedFile, Origin, Setting, SettingName};
 use super::policy::{Overruled, Policies};
+use super::staged::StagedPlace;
 use super::stdin;
 use super::suppression::Suppression;
 use crate::color::ColorChoice;
@@ -44,6 +45,8 @@ pub(crate) struct NamedSkips {
 pub(crate) struct Settings {
     /// The paths to scan; `-` is stdin.
     pub(crate) paths: Vec<PathBuf>,
+    /// The repository whose staged files are scanned, and nothing else.
+    pub(crate) staged: Option<StagedPlace>,
     /// The number of PATHs that the filter excludes.
     pub(crate) paths_excluded: u64,
     /// The number of those that only the scanned tree excludes.
@@ -76,6 +79,8 @@ pub(crate) struct Settings {
     /// What the policies overrule.
     pub(crate) overruled: Vec<Overruled>,
     pub(crate) binary: bool,
+    /// Whether a diff on stdin is read as one.
+    pub(crate) diff: bool,
     pub(crate) symlinks: Symlinks,
     pub(crate) one_file_system: bool,
     pub(crate) threads: Option<NonZeroUsize>,
@@ -121,9 +126,18 @@ pub(crate) fn of_scan(
     arguments: &ScanArguments,
     messages: &Messages,
 ) -> Result<(Settings, Presentation), CliError> {
-    let files = configuration_files(&arguments.run, &arguments.paths, messages)?;
+    let staged = arguments.staged.then(|| StagedPlace::find(&arguments.paths)).transpose();
+    let staged = staged.map_err(CliError::Staged)?;
+    // What counts for the root of a work tree counts for its staged files.
+    let root = staged.as_ref().map(StagedPlace::root);
+    let paths: Vec<PathBuf> = match root {
+        Some(root) if root == Path::new(".") => Vec::new(),
+        Some(root) => vec![root.to_owned()],
+        None => arguments.paths.clone(),
+    };
+    let files = configuration_files(&arguments.run, &paths, messages)?;
     let mut settings = Settings::new(
-        &arguments.paths,
+        &paths,
         arguments.confidence,
         arguments.baseline.as_deref(),
         (&arguments.detection, &arguments.selection, &arguments.run),
@@ -132,8 +146,9 @@ pub(crate) fn of_scan(
     if arguments.no_baseline {
         settings.baseline = None;
     } else if settings.baseline.is_none() && !arguments.run.no_config && !settings.untrusted {
-        settings.use_found_baseline(found_baseline::find(&arguments.paths));
+        settings.use_found_baseline(found_baseline::find(&paths));
     }
+    settings.staged = staged;
     let fail_on_hidden = given(arguments.fail_on_hidden, arguments.no_fail_on_hidden);
     let must_fail = files.policies.fail_on_hidden();
     if let (Some(demand), Some(false)) = (&must_fail, fail_on_hidden) {
@@ -335,6 +350,7 @@ impl Settings {
         let timeout = sources.trusted(run.timeout, |file| file.timeout);
         let mut settings = Self {
             paths: roots,
+            staged: None,
             paths_excluded,
             paths_excluded_by_tree,
             paths_were_given: !paths.is_empty(),
@@ -365,6 +381,7 @@ impl Settings {
             policies: policies.clone(),
             overruled,
             binary: sources.tuned(binary, |tuning| tuning.binary).unwrap_or_default().value,
+            diff: !selection.no_diff,
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },
             one_file_system,
             threads: sources.trusted(run.threads, |file| file.threads),

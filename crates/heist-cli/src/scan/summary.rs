@@ -72,6 +72,8 @@ pub(crate) struct Unreported {
     pub(crate) in_gitleaksignore: u64,
     /// They are in the output, the trace or the baseline of this run.
     pub(crate) in_own_files: u64,
+    /// They are not in what a diff or a commit adds.
+    pub(crate) not_new: u64,
     /// They did not fit into the memory limit of the report.
     pub(crate) over_limit: u64,
 }
@@ -89,6 +91,8 @@ pub(crate) struct Skipped {
     pub(crate) symlinks: u64,
     /// Pseudo file systems below the PATHs; each counts once.
     pub(crate) pseudo: u64,
+    /// Submodules that `--staged` does not enter.
+    pub(crate) submodules: u64,
     /// Excluded by `--exclude`, `--gitignore` and similar options; a directory counts once.
     pub(crate) excluded: u64,
 }

@@ -4,7 +4,7 @@
 use crate::support::scan::{ScanFixture, code, errors, plain, run, text};
 
 /// Every command that has a help text.
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 18] = [
     &[],
     &["scan"],
     &["baseline"],
@@ -16,6 +16,10 @@ const COMMANDS: [&[&str]; 14] = [
     &["rules", "list"],
     &["rules", "show"],
     &["rules", "test"],
+    &["hook"],
+    &["hook", "install"],
+    &["hook", "uninstall"],
+    &["hook", "status"],
     &["du"],
     &["completions"],
     &["man"],
@@ -41,7 +45,7 @@ fn every_command_is_checked() {
         let lines = commands.take_while(|line| !line.is_empty());
         lines.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
     };
-    for parent in [&[][..], &["baseline"], &["rules"]] {
+    for parent in [&[][..], &["baseline"], &["rules"], &["hook"]] {
         let names = listed(parent);
         assert!(names.len() > 2, "{names:?}");
         for name in names.iter().filter(|name| *name != "help") {

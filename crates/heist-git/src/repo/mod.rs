@@ -2,6 +2,7 @@
 
 pub(crate) mod alternates;
 pub(crate) mod config;
+mod head;
 pub(crate) mod layout;
 pub(crate) mod nested;
 pub(crate) mod reflog;

@@ -7,6 +7,7 @@ mod packs;
 
 mod errors;
 mod hostile;
+mod index;
 mod layouts;
 mod names;
 mod objects;

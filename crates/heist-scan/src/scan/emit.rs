@@ -10,6 +10,7 @@ use crate::confidence::Confidence;
 use crate::detector::{Detector, Match, RuleIndex};
 use crate::finding::Finding;
 use crate::masked::Secret;
+use crate::placement::Placement;
 use crate::report::{Outcome, OutcomeCounts};
 use crate::sink::ObjectOutcome;
 use crate::tree_rules::Standing;
@@ -150,9 +151,9 @@ impl ObjectFindings {
 }
 
 /// The object that a worker scans, as its findings name it.
-#[derive(Debug)]
 pub(crate) struct CurrentObject<'a> {
     path: &'a Path,
+    placement: Option<&'a dyn Placement>,
     /// The path that all findings of the object share. Allocated for the first one.
     shared_path: Option<Arc<Path>>,
     pub(crate) findings: ObjectFindings,
@@ -160,7 +161,11 @@ pub(crate) struct CurrentObject<'a> {
 
 impl<'a> CurrentObject<'a> {
     pub(crate) fn new(path: &'a Path, findings: ObjectFindings) -> Self {
-        Self { path, shared_path: None, findings }
+        Self { path, placement: None, shared_path: None, findings }
+    }
+
+    pub(crate) fn placed_by(self, placement: Option<&'a dyn Placement>) -> Self {
+        Self { placement, ..self }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -215,6 +220,17 @@ impl<D: Detector> Emitter<D> {
     /// Emits a finding, unless the object has too many of its kind.
     pub(crate) fn emit(&mut self, object: &mut CurrentObject<'_>, assembled: Assembled<'_>) {
         let captured = assembled.captured;
+        if let Some(placement) = object.placement {
+            let (found, detector) = (&captured.found, &*self.context.detector);
+            let path = object.shared_path();
+            let mut finding = self.rules.finding(detector, path, assembled);
+            if !placement.place(&mut finding) {
+                self.context.sink.declined(&finding);
+            } else if self.count_finding(object, found, captured.allowed) {
+                self.context.sink.finding(finding);
+            }
+            return;
+        }
         if self.count_finding(object, &captured.found, captured.allowed) {
             let detector = &*self.context.detector;
             let finding = self.rules.finding(detector, object.shared_path(), assembled);
@@ -230,10 +246,12 @@ impl<D: Detector> Emitter<D> {
         rule_path: &Path,
         found: Match,
     ) {
-        if self.count_finding(object, &found, false) {
-            let detector = &*self.context.detector;
-            let path = object.shared_path();
-            let finding = self.rules.path_finding(detector, path, rule_path, found);
+        let detector = &*self.context.detector;
+        let path = object.shared_path();
+        let mut finding = self.rules.path_finding(detector, path, rule_path, found.clone());
+        if object.placement.is_some_and(|placement| !placement.place_path(&mut finding)) {
+            self.context.sink.declined(&finding);
+        } else if self.count_finding(object, &found, false) {
             self.context.sink.finding(finding);
         }
     }

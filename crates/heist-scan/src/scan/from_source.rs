@@ -236,7 +236,8 @@ fn scan_object<D: Detector>(
     scanner: &mut ObjectScanner<D>,
     helpers: &mut OtherWorkers<'_, '_>,
 ) {
-    let Object { name, contents, size_hint, .. } = object;
+    let Object { name, contents, size_hint, rule_path, placement, .. } = object;
+    let rule_path = rule_path.as_deref().unwrap_or(&name);
     // Stopping a scan drops its queued objects. An object that was just taken from the queue is
     // treated the same.
     if scanner.context.is_stopped() {
@@ -248,7 +249,7 @@ fn scan_object<D: Detector>(
     }
     match contents {
         Contents::File => {
-            let opened = match scanner.wants(&name).then(|| open(&name)) {
+            let opened = match scanner.wants(rule_path).then(|| open(&name)) {
                 Some(Ok(Err(kind))) => {
                     return scanner.report_unscanned(&name, Outcome::Special(kind));
                 }
@@ -256,11 +257,11 @@ fn scan_object<D: Detector>(
                 Some(Err(error)) => Some(Err(error)),
                 None => None,
             };
-            scanner.scan_file(&name, &name, opened, helpers);
+            scanner.scan_file(&name, rule_path, opened, helpers);
         }
         Contents::Stream(mut stream) => {
-            if scanner.wants(&name) {
-                scanner.scan_stream(&name, &name, &mut *stream);
+            if scanner.wants(rule_path) {
+                scanner.scan_stream(&name, rule_path, placement.as_deref(), &mut *stream);
             } else {
                 scanner.report_unscanned(&name, Outcome::Excluded);
             }

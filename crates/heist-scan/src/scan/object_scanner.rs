@@ -18,6 +18,7 @@ use crate::chunk::{Chunk, StopCheck};
 use crate::decode::utf16_guess;
 use crate::detector::{Detector, Match};
 use crate::newline::Newline;
+use crate::placement::Placement;
 use crate::report::Outcome;
 use crate::window::{Window, is_binary, read_at};
 use heist::ReadPermit;
@@ -216,8 +217,14 @@ impl<D: Detector> ObjectScanner<D> {
     }
 
     /// Scans a stream.
-    pub(crate) fn scan_stream(&mut self, path: &Path, rule_path: &Path, stream: &mut dyn Read) {
-        self.scan_object(path, rule_path, |scanner, object| {
+    pub(crate) fn scan_stream(
+        &mut self,
+        path: &Path,
+        rule_path: &Path,
+        placement: Option<&dyn Placement>,
+        stream: &mut dyn Read,
+    ) {
+        self.scan_placed(path, rule_path, placement, |scanner, object| {
             scanner.window.begin(0);
             let mut read = |_: u64, into: &mut [u8]| stream.read(into);
             let mut failure = scanner.fill_first(&mut read).err();
@@ -277,7 +284,18 @@ impl<D: Detector> ObjectScanner<D> {
         rule_path: &Path,
         scan: impl FnOnce(&mut Self, &mut CurrentObject<'_>) -> ObjectEnd,
     ) {
-        let mut object = CurrentObject::new(path, ObjectFindings::default());
+        self.scan_placed(path, rule_path, None, scan);
+    }
+
+    fn scan_placed(
+        &mut self,
+        path: &Path,
+        rule_path: &Path,
+        placement: Option<&dyn Placement>,
+        scan: impl FnOnce(&mut Self, &mut CurrentObject<'_>) -> ObjectEnd,
+    ) {
+        let object = CurrentObject::new(path, ObjectFindings::default());
+        let mut object = object.placed_by(placement);
         let ended = catch_unwind(AssertUnwindSafe(|| {
             self.context.detector.scan_path(rule_path, &mut self.matches);
             for found in self.matches.drain(..) {

@@ -135,8 +135,13 @@ impl Globs {
 
     /// Returns what the globs of `exclude` and `include` say about the entry, if they decide.
     pub(super) fn decide(&self, entry: &FilteredEntry<'_>) -> Option<GlobDecision> {
+        self.decide_path(entry.path_below_root(), entry.is_dir)
+    }
+
+    /// Does the same for a path below a root.
+    pub(super) fn decide_path(&self, below_root: &Path, is_dir: bool) -> Option<GlobDecision> {
         let built = self.built.get().filter(|built| !built.exclude.is_empty())?;
-        match built.exclude.matched(entry.path_below_root(), entry.is_dir) {
+        match built.exclude.matched(below_root, is_dir) {
             Match::Ignore(glob) if glob.from().is_some() => {
                 Some(GlobDecision::Exclude(ExcludedBy::CountedGlob))
             }

@@ -10,10 +10,12 @@
 //! file once.
 
 mod globs;
+mod path;
 mod rule_files;
 mod rule_levels;
 
 pub use globs::FilterError;
+pub use path::PathExclusion;
 pub(crate) use rule_levels::DirRules;
 
 use crate::entry::ParentPath;

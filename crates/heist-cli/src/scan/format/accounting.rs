@@ -12,9 +12,9 @@
 //!  "files": 17, "bytes": 40961,
 //!  "findings": {"certain": 1, "high": 0, "medium": 2, "low": 0},
 //!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0, "own": 0,
-//!                   "too_many": 0},
+//!                   "not_new": 0, "too_many": 0},
 //!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "symlinks": 0, "pseudo": 0,
-//!              "excluded": 1},
+//!              "submodules": 0, "excluded": 1},
 //!  "hidden": [{"by": "comment", "kind": "py", "what": "findings", "count": 3}],
 //!  "failed_rules": ["my-rule"],
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}
@@ -23,7 +23,8 @@
 //! - `complete` is false if `too_many` is not 0, if `failed_rules` or `incomplete` lists anything,
 //!   or if the scan ended early; then `ended` is `interrupted` or `timeout`.
 //! - `findings` counts the findings in the report, `not_reported` the others. `own` counts findings
-//!   in the output, trace or baseline of this run, `too_many` those that did not fit into memory.
+//!   in the output, trace or baseline of this run, `not_new` those that a diff or `--staged` does
+//!   not add, and `too_many` those that did not fit into memory.
 //! - `hidden` lists what the scanned tree itself keeps out of the report. `by` is `configuration`
 //!   (then `setting` is its key), `baseline` (the one that heist found by itself), `gitleaksignore`
 //!   or `comment` (then `kind` is the extension of the files); `what` is `findings`, `paths` or
@@ -109,6 +110,7 @@ fn write_counts<W: Write>(summary: &Summary, object: &mut JsonObject<'_, W>) -> 
     counts.number("in_baseline", unreported.in_baseline)?;
     counts.number("ignored", unreported.in_gitleaksignore)?;
     counts.number("own", unreported.in_own_files)?;
+    counts.number("not_new", unreported.not_new)?;
     counts.number("too_many", unreported.over_limit)?;
     counts.end()?;
     let skipped = summary.skipped;
@@ -118,6 +120,7 @@ fn write_counts<W: Write>(summary: &Summary, object: &mut JsonObject<'_, W>) -> 
     counts.number("special", skipped.special)?;
     counts.number("symlinks", skipped.symlinks)?;
     counts.number("pseudo", skipped.pseudo)?;
+    counts.number("submodules", skipped.submodules)?;
     counts.number("excluded", skipped.excluded)?;
     counts.end()
 }

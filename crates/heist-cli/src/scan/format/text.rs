@@ -136,6 +136,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             (unreported.in_baseline, "in the baseline"),
             (unreported.in_gitleaksignore, "listed in .gitleaksignore"),
             (unreported.in_own_files, "in the output, trace or baseline of this run"),
+            (unreported.not_new, "not new (only what is added is reported)"),
             (
                 unreported.over_limit,
                 "over the memory limit (--format jsonl without --sorted has no limit)",
@@ -159,6 +160,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             (skipped.special, "special (pipes, sockets, devices)"),
             (skipped.symlinks, &links),
             (skipped.pseudo, &pseudo),
+            (skipped.submodules, "in submodules, which are repositories of their own"),
             (skipped.excluded, "excluded"),
         ],
         out,
@@ -225,6 +227,15 @@ fn write_next_steps(advice: &Advice, look: TextStyle, out: &mut impl Write) -> i
          \x20 3. If the file was committed, the history still has the secret: only revoking it helps.",
         colors.paint(Role::Heading, "What to do next:")
     )?;
+    if advice.is_staged {
+        return writeln!(
+            out,
+            "\n{}\n\
+             \x20 To allow one finding, write `heist:allow` in a comment on its line, or record it by its\n\
+             \x20 fingerprint: heist baseline add FINGERPRINT",
+            colors.paint(Role::Heading, "Not secrets?"),
+        );
+    }
     let with_input = match advice.read_stdin {
         true => " (give the same input to both of these commands)",
         false => "",

@@ -1,6 +1,7 @@
 //! Support code of the test modules.
 
 pub(crate) mod du;
+pub(crate) mod git;
 pub(crate) mod requirements;
 pub(crate) mod scan;
 pub(crate) mod terminal;
