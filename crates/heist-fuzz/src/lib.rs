@@ -1,5 +1,5 @@
-//! Fuzz targets for what heist reads from a tree: the rule loader, each detector written in Rust, the
-//! decoders, the secret detector as a whole, and the files that hide findings or paths.
+//! Fuzz targets for what heist reads from a tree: the rule loader, each detector written in Rust,
+//! the decoders, the secret detector as a whole, and the files that hide findings or paths.
 //!
 //! | module | purpose |
 //! |---|---|

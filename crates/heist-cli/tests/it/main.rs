@@ -8,6 +8,7 @@
 mod mounts;
 mod support;
 
+mod attacks;
 mod du_behaviour;
 mod du_borders;
 mod du_faults;

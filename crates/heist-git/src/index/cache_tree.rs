@@ -43,7 +43,7 @@ impl CacheTree {
             let below = u64::try_from(number(until(&mut rest, b'\n')?)?).ok()?;
             let known = match u32::try_from(count) {
                 Ok(count) if count <= entries => {
-                    let (id, after) = rest.split_at_checked(hash.len())?;
+                    let (id, after) = rest.split_at_checked(hash.id_len())?;
                     rest = after;
                     Some((count, ObjectId::from_slice(hash, id)))
                 }

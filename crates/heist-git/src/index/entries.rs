@@ -106,7 +106,7 @@ impl<'a> IndexEntries<'a> {
             return Ok(None);
         }
         let begin = self.at;
-        let flags_at = begin + STAT_BYTES + self.hash.len();
+        let flags_at = begin + STAT_BYTES + self.hash.id_len();
         let id = self.bytes.get(begin + STAT_BYTES..flags_at).ok_or(CUT)?;
         let id = ObjectId::from_slice(self.hash, id);
         let mode = u32_at(self.bytes, begin + MODE_AT).ok_or(CUT)?;

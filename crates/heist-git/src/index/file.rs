@@ -56,7 +56,7 @@ impl Index {
         if !(2..=4).contains(&version) {
             return Err(FileProblem::Unsupported("an index of an unknown version"));
         }
-        let end = bytes.len().checked_sub(hash.len()).ok_or(damaged("its checksum is cut"))?;
+        let end = bytes.len().checked_sub(hash.id_len()).ok_or(damaged("its checksum is cut"))?;
         let mut entries = IndexEntries::new(&bytes[..end], hash, version, count);
         while entries.parse().map_err(damaged)?.is_some() {}
         let (extensions_at, has_empty) = (entries.at, entries.has_empty);
@@ -94,7 +94,7 @@ impl Index {
     /// Iterates over the entries.
     #[must_use]
     pub fn entries(&self) -> IndexEntries<'_> {
-        let end = self.bytes.len().saturating_sub(self.hash.len());
+        let end = self.bytes.len().saturating_sub(self.hash.id_len());
         IndexEntries::new(&self.bytes[..end], self.hash, self.version, self.count)
     }
 }
