@@ -67,7 +67,9 @@ impl Command {
             Self::Scan(arguments) => arguments.explain.is_none(),
             Self::Baseline(arguments) => arguments.scans(),
             Self::Du(_) => true,
-            Self::Rules { .. } | Self::Completions { .. } | Self::Man { .. } => false,
+            Self::Rules { .. } | Self::Hook(_) | Self::Completions { .. } | Self::Man { .. } => {
+                false
+            }
         }
     }
 }

@@ -113,7 +113,8 @@ fn outputs(
         findings.push(ReportedFinding::new(finding, Arc::clone(&path), shows_secrets));
     }
     findings.sort();
-    let advice = Advice { baseline: String::new(), scan: String::new(), read_stdin: false };
+    let (baseline, scan) = (String::new(), String::new());
+    let advice = Advice { baseline, scan, read_stdin: false, is_staged: false };
     let report = Report {
         findings: &findings,
         summary: &summary(),

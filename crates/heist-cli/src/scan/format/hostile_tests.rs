@@ -320,6 +320,7 @@ proptest! {
             baseline: "heist baseline".to_owned(),
             scan: "heist scan".to_owned(),
             read_stdin: false,
+            is_staged: false,
         };
         let exit = Exit::SecretsFound;
         let report = Report { findings: &findings, summary: &summary, exit, advice: &advice };
