@@ -123,7 +123,7 @@ fn a_panic_ends_one_object() {
     scanner.report(&whole, "b".as_ref(), "b".as_ref());
     drop(scanner);
     assert_eq!(take(&log, "a"), (vec![], Some("Panicked(\"asked to\")".to_owned())));
-    assert_eq!(take(&log, "b").0.len(), 4);
+    assert_eq!(take(&log, "b").0.len(), 2);
     let report = blobs.finish(1, MetricsSnapshot::default());
     assert_eq!((report.incomplete_count, report.objects()), (1, 2));
 }

@@ -140,7 +140,9 @@ fn changes_alone_are_as_good_as_the_whole() {
         objects(&DETECTOR, 12),
         prop::collection::vec(any::<u64>(), 1..6),
     );
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(cases()));
+    let config =
+        ProptestConfig { source_file: Some(file!()), ..ProptestConfig::with_cases(cases()) };
+    let mut runner = TestRunner::new(config);
     let property = |(object, more, new, seeds): (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u64>)| {
         let object = [&object, &more[..]].concat();
         check_chain(&DETECTOR, object.clone(), &new, &seeds)?;
@@ -152,5 +154,5 @@ fn changes_alone_are_as_good_as_the_whole() {
     let (compared, from_memory) =
         (COMPARED.load(Ordering::Relaxed), FROM_MEMORY.load(Ordering::Relaxed));
     println!("{compared} matches in {from_memory} versions");
-    assert!(compared > 100 * u64::from(cases()) && from_memory > u64::from(cases()));
+    assert!(compared > 20 * u64::from(cases()) && from_memory > 2 * u64::from(cases()));
 }
