@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every fuzz target of heist-scan under libFuzzer, for a while each. What is found is left in
+# Every fuzz target under libFuzzer, for a while each. What is found is left in
 # target-fuzz/found; store it as a seed with `cargo run -p heist-fuzz --bin fuzz-corpus -- add
 # TARGET FILE`, and it is replayed from then on.
 #
@@ -13,7 +13,8 @@ shift || true
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
     targets=(rules_loader parser_generic_secret parser_password parser_url_credentials parser_jwt
-        parser_private_key parser_connection_string decoders detector)
+        parser_private_key parser_connection_string decoders detector
+        git_pack git_index git_midx git_commit_graph git_inflate)
 fi
 folder=${HEIST_FUZZ_FOLDER:-target-fuzz}
 mkdir -p "$folder/found"

@@ -1,10 +1,11 @@
-//! Fuzz targets for `heist-scan`: the rule loader, each detector written in Rust, the decoders, and
-//! the secret detector as a whole.
+//! Fuzz targets for `heist-scan` (the rule loader, each detector written in Rust, the decoders, and
+//! the secret detector as a whole) and for the readers of `heist-git`.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | `input` | turns a fuzzer's bytes into a text: the first bytes are choices, the rest is the text |
 //! | `rules_loader`, `parsers`, `decoders`, `detector` | the targets, each with the properties it checks |
+//! | `git` | the targets for files of repositories |
 //! | `cuts` | scans an object that is cut into chunks |
 //! | `corpus` | reads and stores the seeds, the inputs that fuzzing starts from |
 //! | `seeds` | generates most of the seeds |
@@ -24,6 +25,7 @@ pub mod corpus;
 mod cuts;
 pub mod decoders;
 pub mod detector;
+pub mod git;
 mod input;
 pub mod mutation;
 pub mod parsers;
@@ -40,7 +42,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "rules_loader", run: rules_loader::target },
     Target { name: "parser_generic_secret", run: parsers::generic_secret },
     Target { name: "parser_password", run: parsers::password },
@@ -50,6 +52,11 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "parser_connection_string", run: parsers::connection_string },
     Target { name: "decoders", run: decoders::target },
     Target { name: "detector", run: detector::target },
+    Target { name: "git_pack", run: git::pack },
+    Target { name: "git_index", run: git::index },
+    Target { name: "git_midx", run: git::midx },
+    Target { name: "git_commit_graph", run: git::commit_graph },
+    Target { name: "git_inflate", run: git::inflate },
 ];
 
 /// Runs the target with the given name.

@@ -4,6 +4,7 @@
 //! Invariant: the same rules give the same seeds.
 
 mod encode;
+pub mod git;
 mod rule_files;
 
 use encode::{base64, hex, json_escaped, url_escaped, utf16, wrapped};
@@ -29,6 +30,11 @@ pub fn make(target: &str) -> Vec<Vec<u8>> {
         }
         "decoders" => decoders(&mut rng),
         "detector" => detector(&mut rng),
+        "git_pack" => git::packs(),
+        "git_index" => git::indexes(),
+        "git_midx" => git::multi_pack_indexes(),
+        "git_commit_graph" => git::commit_graphs(),
+        "git_inflate" => git::streams(),
         _ => Vec::new(),
     }
 }
