@@ -14,7 +14,7 @@ targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
     targets=(rules_loader parser_generic_secret parser_password parser_url_credentials parser_jwt
         parser_private_key parser_connection_string decoders detector baseline gitleaksignore
-        ignore_file)
+        ignore_file git_pack git_index git_midx git_commit_graph git_inflate)
 fi
 folder=${HEIST_FUZZ_FOLDER:-target-fuzz}
 mkdir -p "$folder/found"

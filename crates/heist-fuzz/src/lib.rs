@@ -1,11 +1,13 @@
-//! Fuzz targets for what heist reads from a tree: the rule loader, each detector written in Rust,
-//! the decoders, the secret detector as a whole, and the files that hide findings or paths.
+//! Fuzz targets for what heist reads: the rule loader, each detector written in Rust, the decoders,
+//! the secret detector as a whole, the files that hide findings or paths, and the readers of
+//! `heist-git`.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | `input` | turns a fuzzer's bytes into a text: the first bytes are choices, the rest is the text |
 //! | `rules_loader`, `parsers`, `decoders`, `detector` | the targets, each with the properties it checks |
 //! | `suppressions`, `ignore_file` | the targets for baselines, `.gitleaksignore` and ignore files |
+//! | `git` | the targets for files of repositories |
 //! | `cuts` | scans an object that is cut into chunks |
 //! | `corpus` | reads and stores the seeds, the inputs that fuzzing starts from |
 //! | `seeds` | generates most of the seeds |
@@ -25,6 +27,7 @@ pub mod corpus;
 mod cuts;
 pub mod decoders;
 pub mod detector;
+pub mod git;
 pub mod ignore_file;
 mod input;
 pub mod mutation;
@@ -43,7 +46,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "rules_loader", run: rules_loader::target },
     Target { name: "parser_generic_secret", run: parsers::generic_secret },
     Target { name: "parser_password", run: parsers::password },
@@ -56,6 +59,11 @@ pub const TARGETS: [Target; 12] = [
     Target { name: "baseline", run: suppressions::baseline },
     Target { name: "gitleaksignore", run: suppressions::gitleaksignore },
     Target { name: "ignore_file", run: ignore_file::target },
+    Target { name: "git_pack", run: git::pack },
+    Target { name: "git_index", run: git::index },
+    Target { name: "git_midx", run: git::midx },
+    Target { name: "git_commit_graph", run: git::commit_graph },
+    Target { name: "git_inflate", run: git::inflate },
 ];
 
 /// Runs the target with the given name.

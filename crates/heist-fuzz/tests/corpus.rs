@@ -111,6 +111,31 @@ fn ignore_file() {
 }
 
 #[test]
+fn git_pack() {
+    replay("git_pack");
+}
+
+#[test]
+fn git_index() {
+    replay("git_index");
+}
+
+#[test]
+fn git_midx() {
+    replay("git_midx");
+}
+
+#[test]
+fn git_commit_graph() {
+    replay("git_commit_graph");
+}
+
+#[test]
+fn git_inflate() {
+    replay("git_inflate");
+}
+
+#[test]
 fn every_target_has_a_test_a_program_and_seeds() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let tests = include_str!("corpus.rs");

@@ -4,6 +4,7 @@
 //! Invariant: the same rules give the same seeds.
 
 mod encode;
+pub mod git;
 mod rule_files;
 mod suppressions;
 
@@ -33,6 +34,11 @@ pub fn make(target: &str) -> Vec<Vec<u8>> {
         "baseline" => suppressions::baselines(),
         "gitleaksignore" => suppressions::gitleaksignores(),
         "ignore_file" => suppressions::ignore_files(),
+        "git_pack" => git::packs(),
+        "git_index" => git::indexes(),
+        "git_midx" => git::multi_pack_indexes(),
+        "git_commit_graph" => git::commit_graphs(),
+        "git_inflate" => git::streams(),
         _ => Vec::new(),
     }
 }

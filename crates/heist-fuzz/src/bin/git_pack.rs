@@ -1,0 +1,4 @@
+//! The fuzz target `git_pack` as a libFuzzer program.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| heist_fuzz::run("git_pack", data));
