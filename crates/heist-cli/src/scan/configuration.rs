@@ -21,7 +21,10 @@ use std::time::Duration;
 use toml::Value;
 
 /// The options that work only on the command line.
-const COMMAND_LINE_ONLY: [&str; 10] = [
+const COMMAND_LINE_ONLY: [&str; 13] = [
+    "staged",
+    "diff",
+    "no-diff",
     "output",
     "explain",
     "trace",

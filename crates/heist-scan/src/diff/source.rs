@@ -65,9 +65,9 @@ impl DiffCounts {
 /// +++ b/app.ini
 /// @@ -7,2 +7,2 @@
 /// -password = \"old\"
-/// +password = \"7tRmq!x2Lw9z\"
+/// +password = \"7tRmq!x2Lw9z\" # heist:allow
 ///  user = app
-/// "; // heist:allow
+/// ";
 /// let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
 /// let findings = Arc::new(Mutex::new(Vec::new()));
 /// let source = DiffSource::new("stdin", diff.as_bytes());

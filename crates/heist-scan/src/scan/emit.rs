@@ -90,11 +90,11 @@ impl RuleTextCache {
         detector: &impl Detector,
         path: Arc<Path>,
         rule_path: &Path,
-        found: Match,
+        found: &Match,
     ) -> Finding {
         let rule = self.texts(detector, found.rule);
-        let secret = match found.decoded {
-            Some(decoded) => Secret::new(decoded),
+        let secret = match &found.decoded {
+            Some(decoded) => Secret::new(decoded.clone()),
             None => Secret::new(rule_path.as_os_str().as_encoded_bytes()),
         };
         Finding {
@@ -114,7 +114,7 @@ impl RuleTextCache {
             excerpt_revealed: Secret::new(Vec::new()),
             encoding: found.encoding,
             confidence: found.confidence,
-            reason: found.reason,
+            reason: found.reason.clone(),
             allowed: false,
             standing: found.standing,
         }
@@ -244,14 +244,14 @@ impl<D: Detector> Emitter<D> {
         &mut self,
         object: &mut CurrentObject<'_>,
         rule_path: &Path,
-        found: Match,
+        found: &Match,
     ) {
         let detector = &*self.context.detector;
         let path = object.shared_path();
-        let mut finding = self.rules.path_finding(detector, path, rule_path, found.clone());
+        let mut finding = self.rules.path_finding(detector, path, rule_path, found);
         if object.placement.is_some_and(|placement| !placement.place_path(&mut finding)) {
             self.context.sink.declined(&finding);
-        } else if self.count_finding(object, &found, false) {
+        } else if self.count_finding(object, found, false) {
             self.context.sink.finding(finding);
         }
     }

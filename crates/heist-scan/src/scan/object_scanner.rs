@@ -299,7 +299,7 @@ impl<D: Detector> ObjectScanner<D> {
         let ended = catch_unwind(AssertUnwindSafe(|| {
             self.context.detector.scan_path(rule_path, &mut self.matches);
             for found in self.matches.drain(..) {
-                self.emitter.emit_path(&mut object, rule_path, found);
+                self.emitter.emit_path(&mut object, rule_path, &found);
             }
             scan(self, &mut object)
         }));
