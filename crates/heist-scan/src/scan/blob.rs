@@ -277,7 +277,7 @@ impl<D: Detector> BlobScanner<D> {
         let mut of_path: Vec<Match> = Vec::new();
         detector.scan_path(rule_path, &mut of_path);
         for found in of_path {
-            emitter.emit_path(object, rule_path, found);
+            emitter.emit_path(object, rule_path, &found);
         }
         // If the detector panics here, the object is wanted.
         let is_wanted =
