@@ -104,7 +104,8 @@
 //!   with the tree or with a file. (Matches are held until everything that could overlap them is
 //!   known.)
 //! - **A panic in a detector ends one object** ([`Outcome::Panicked`]) and nothing else.
-//! - **Excerpts mask every secret**, of any confidence. A [`Secret`] prints as a mask.
+//! - **Excerpts show only what is clearly ordinary text**, whatever the detector looks for. A
+//!   [`Secret`] prints as a mask.
 //!
 //! # What is not guaranteed
 //!

@@ -24,7 +24,7 @@ mod planted;
 use planted::{CASES_PER_TEXT, NEEDLE, Planted, Planter, Public, leaks};
 
 /// The number of cases of an ordinary test run.
-const CASES: usize = 3_000;
+const CASES: usize = if cfg!(debug_assertions) { 1_024 } else { 8_192 };
 
 fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)

@@ -6,6 +6,8 @@
 
 #[path = "../../../heist-walk/tests/support/mounts.rs"]
 mod mounts;
+#[path = "../planted/mod.rs"]
+mod planted;
 mod support;
 
 mod attacks;
@@ -31,6 +33,7 @@ mod scan_explain;
 mod scan_faults;
 mod scan_formats;
 mod scan_hostile_rules;
+mod scan_masking;
 mod scan_output;
 mod scan_policy;
 mod scan_pseudo;

@@ -51,6 +51,8 @@ pub(crate) struct Planted {
     pub(crate) text: Vec<u8>,
     /// Each secret, and each encoded form of one in the text.
     pub(crate) secrets: Vec<String>,
+    /// The identifiers, which are shown.
+    pub(crate) identifiers: Vec<String>,
 }
 
 /// Plants secrets.
@@ -162,13 +164,18 @@ impl Planter {
     fn add_case(&mut self, planted: &mut Planted, reach: usize) {
         let mut line = String::new();
         let mut secrets: Vec<String> = Vec::new();
+        if self.below(5) == 0 {
+            let at = self.below(self.identifiers.len());
+            let identifier = self.identifiers[at].secret(&mut self.rng).unwrap_or_default();
+            line.push_str(&format!("access_id = {identifier} "));
+            planted.identifiers.push(identifier);
+        }
         for _ in 0..1 + self.below(4) {
             self.add_gap(&mut line);
             let begin = line.len();
             let (text, new) = self.item();
-            if notation::KEYS.iter().any(|key| text.starts_with(key))
-                && line.ends_with(char::is_alphanumeric)
-            {
+            let is_bare = new.first().is_some_and(|secret| text.starts_with(secret));
+            if !is_bare && line.ends_with(char::is_alphanumeric) {
                 line.push(' ');
             }
             line.push_str(&text);
@@ -208,7 +215,7 @@ impl Planter {
 
     /// Returns a text, and the secrets in it.
     fn item(&mut self) -> (String, Vec<String>) {
-        match self.below(10) {
+        match self.below(9) {
             0..=3 => self.example(),
             4 | 5 => {
                 let secret = value(&mut self.rng);
@@ -227,7 +234,7 @@ impl Planter {
                 let secret = notation::Value { is_plain: one_line, text };
                 (in_notation(&secret, &mut self.rng), vec![secret.text])
             }
-            8 => {
+            _ => {
                 let (text, mut secrets) = self.example();
                 let encoded = match self.below(3) {
                     0 => base64(text.as_bytes()),
@@ -237,11 +244,6 @@ impl Planter {
                 // What is only known encoded cannot be hidden in clear.
                 secrets.insert(0, encoded.clone());
                 (encoded, secrets)
-            }
-            _ => {
-                let at = self.below(self.identifiers.len());
-                let identifier = self.identifiers[at].secret(&mut self.rng);
-                (format!("access_id = {} ", identifier.unwrap_or_default()), Vec::new())
             }
         }
     }
@@ -272,18 +274,22 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 /// What outputs may contain although it is a part of a secret: the texts of rules and of the tests.
-pub(crate) struct Public(HashSet<[u8; GRAM]>);
+pub(crate) struct Public {
+    grams: HashSet<[u8; GRAM]>,
+    /// Four bytes that all secrets of a rule have in common.
+    common: HashSet<[u8; 4]>,
+}
 
 impl Public {
     pub(crate) fn new() -> Self {
-        let (mut grams, mut common) = (HashSet::new(), Vec::new());
+        let (mut grams, mut common) = (HashSet::new(), HashSet::new());
         let mut add = |text: &str| grams.extend(grams_of(text.as_bytes()));
         let mut rng = XorShift64::new(1);
         for rule in RuleSet::builtin().rules {
             // What all secrets of a rule have in common, such as the host of a URL.
             if let Some(sampler) = Sampler::new(&rule) {
                 let [one, other] = [(); 2].map(|()| sampler.secret(&mut rng).unwrap_or_default());
-                let grams: HashSet<_> = grams_of(one.as_bytes()).collect();
+                let grams: HashSet<[u8; 4]> = grams_of(one.as_bytes()).collect();
                 common.extend(grams_of(other.as_bytes()).filter(|gram| grams.contains(gram)));
             }
             [&rule.id, &rule.description, &rule.remedy].into_iter().for_each(|text| add(text));
@@ -296,13 +302,30 @@ impl Public {
             add(&format!("-----BEGIN {label}PRIVATE KEY-----\n"));
             add(&format!("-----END {label}PRIVATE KEY-----"));
         }
-        grams.extend(common);
-        Self(grams)
+        Self { grams, common }
     }
 }
 
-fn grams_of(text: &[u8]) -> impl Iterator<Item = [u8; GRAM]> {
-    text.windows(GRAM).filter_map(|gram| gram.try_into().ok())
+impl Public {
+    /// Returns the parts of a secret that must not be shown: those of which more is private than a
+    /// mask shows.
+    fn private_grams(&self, secret: &[u8]) -> Vec<[u8; GRAM]> {
+        let mut is_common = vec![false; secret.len()];
+        for (at, four) in grams_of::<4>(secret).enumerate() {
+            if self.common.contains(&four) {
+                is_common[at..at + 4].fill(true);
+            }
+        }
+        let is_private = |(at, gram): &(usize, [u8; GRAM])| {
+            let private = is_common[*at..at + GRAM].iter().filter(|is_common| !**is_common).count();
+            private > 4 && !self.grams.contains(gram)
+        };
+        grams_of(secret).enumerate().filter(is_private).map(|(_, gram)| gram).collect()
+    }
+}
+
+fn grams_of<const LENGTH: usize>(text: &[u8]) -> impl Iterator<Item = [u8; LENGTH]> {
+    text.windows(LENGTH).filter_map(|gram| gram.try_into().ok())
 }
 
 /// Returns a part of each planted secret that the output shows, with what is around it.
@@ -319,12 +342,15 @@ pub(crate) fn leaks(
     };
     let mut grams: HashSet<[u8; GRAM]> = HashSet::new();
     for secret in &planted.secrets {
-        let is_private =
-            |gram: &[u8; GRAM]| !public.0.contains(gram) && !gram.windows(3).any(|x| x == b"://");
-        for gram in grams_of(secret.as_bytes()).filter(is_private) {
+        for gram in public.private_grams(secret.as_bytes()) {
             let (word, bit) = bit(&gram);
             filter[word] |= bit;
             grams.insert(gram);
+        }
+    }
+    for identifier in &planted.identifiers {
+        for gram in grams_of::<GRAM>(identifier.as_bytes()) {
+            grams.remove(&gram);
         }
     }
     // A fingerprint may contain the digits of a secret by chance.

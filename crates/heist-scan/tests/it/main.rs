@@ -10,6 +10,7 @@ mod errors;
 mod executor_settings;
 mod find;
 mod invariance;
+mod masking;
 mod rules_builtin;
 mod rules_documented;
 mod rules_errors;

@@ -21,8 +21,9 @@ const WORD_MIN: usize = 8;
 /// A longer word is not ordinary text.
 const WORD_MAX: usize = 192;
 
-/// A word of this length is a token even if signs follow it.
-const TOKEN_MIN: usize = 64;
+/// A word of this length is a token even if signs follow it, and at most this many.
+const TOKEN_MIN: usize = 24;
+const TAIL_MAX: usize = 100;
 
 /// How far from an excerpt the heading of a block around it is sought.
 const BODY_REACH: usize = REACH + HEADING_MAX;
@@ -36,7 +37,7 @@ pub(super) fn doubtful(
     known: &[Range<usize>],
 ) -> (Vec<Range<usize>>, Vec<Value>) {
     let (mut denied, mut values) = (Denied::default(), Vec::new());
-    for part in widened(parts, 0, 0, text.len()) {
+    for part in widened(parts, TAIL_MAX, 0, text.len()) {
         add_words(text, &part, &mut denied);
         add_scrambled(text, &part, &mut denied);
     }
@@ -99,7 +100,7 @@ fn add_words(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
 /// Returns where a long token ends of which the word before `at` is a part: a few kinds contain
 /// any sign.
 fn end_of_token(text: &[u8], at: usize) -> usize {
-    let rest = &text[at..text.len().min(at + WORD_MAX)];
+    let rest = &text[at..text.len().min(at + TAIL_MAX)];
     let is_end = |(index, byte): (usize, &u8)| {
         !byte.is_ascii_graphic()
             || matches!(byte, b'"' | b'\'' | b'<' | b'>')
@@ -108,17 +109,18 @@ fn end_of_token(text: &[u8], at: usize) -> usize {
     at + rest.iter().enumerate().position(is_end).unwrap_or(rest.len())
 }
 
-/// Adds what looks like a password with signs: no white space, letters and digits, and at least two
-/// different signs that are rare in names, numbers and code.
+/// Adds what looks like a password with signs: no white space, letters and digits, and several
+/// signs that are rare in names, numbers and code.
 fn add_scrambled(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
     let is_inside = |byte: &&u8| {
         byte.is_ascii_graphic()
             && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';' | b'(' | b')')
     };
-    let before = &text[part.start.saturating_sub(WORD_MAX)..part.start];
+    let before = &text[part.start.saturating_sub(WORD_MAX + 1)..part.start];
     let mut at = part.start - before.iter().rev().take_while(is_inside).count();
     while at < part.end {
-        let length = text[at..].iter().take(2 * WORD_MAX).take_while(is_inside).count();
+        // A longer one is out of reach: its beginning may not be known.
+        let length = text[at..].iter().take_while(is_inside).count();
         if (WORD_MIN..=WORD_MAX).contains(&length) && is_scrambled(&text[at..at + length]) {
             denied.add(at..at + length);
         }
@@ -128,8 +130,10 @@ fn add_scrambled(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
 
 fn is_scrambled(text: &[u8]) -> bool {
     const SIGNS: &[u8] = b"!#$%^*?~@";
-    let first = text.iter().find(|byte| SIGNS.contains(byte));
-    first.is_some_and(|first| text.iter().any(|byte| byte != first && SIGNS.contains(byte)))
+    let signs = || text.iter().filter(|byte| SIGNS.contains(byte));
+    let is_mixed = signs().any(|sign| Some(sign) != signs().next());
+    // `$6$...$...` is a hash of a password.
+    (is_mixed || signs().count() >= 3)
         && text.iter().any(u8::is_ascii_digit)
         && text.iter().any(u8::is_ascii_alphabetic)
 }

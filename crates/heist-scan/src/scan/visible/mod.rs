@@ -20,6 +20,7 @@
 //! | `doubtful` | what stays hidden although no rule found it |
 //! | `telling` | names that tell of a secret, and where their values begin |
 //! | `values` | where such values end |
+//! | `step` | lets a test leave out one of these steps |
 //! | `neighbourhood` | the text around secrets, copied and surveyed once for all of them |
 //!
 //! Not guaranteed: that a secret is hidden that no rule finds, that stands beside no telling name,
@@ -27,7 +28,10 @@
 
 mod doubtful;
 mod neighbourhood;
+mod step;
 mod telling;
+#[cfg(test)]
+mod tests;
 mod values;
 
 pub(super) use neighbourhood::{NEIGHBOURHOOD_BYTES, Near, Neighbourhood, neighbourhoods};
@@ -38,6 +42,7 @@ use crate::masked::Secret;
 use crate::noise::is_known_word;
 use doubtful::is_word;
 use std::ops::Range;
+use step::Step;
 
 /// How far from a byte the text can make it part of a value or of a block, in characters.
 const REACH: usize = 400;
@@ -129,11 +134,11 @@ impl Shown {
             denied.add(0..excerpt.len());
             return Self { excerpt: excerpt.masked(&denied.merged(), &secret), secret };
         };
-        for doubtful in captured.doubtful() {
+        for doubtful in captured.doubtful().filter(|_| Step::Doubtful.is_taken()) {
             denied.add_around(excerpt.part(doubtful), open.iter().map(|open| excerpt.part(open)));
         }
         let hide_repeated = |text: &[u8], denied: &mut Denied| {
-            if text.len() >= REPEATED_BYTES_MIN {
+            if text.len() >= REPEATED_BYTES_MIN && Step::Repetitions.is_taken() {
                 excerpt.find(text, |found| denied.add(found));
             }
         };
@@ -154,7 +159,7 @@ impl Shown {
         }
         let mut hidden = denied.merged();
         for range in &mut hidden {
-            if *range != excerpt.part(own) || !open.contains(own) {
+            if Step::Rests.is_taken() && (*range != excerpt.part(own) || !open.contains(own)) {
                 widen(range, excerpt.text());
             }
         }

@@ -124,13 +124,33 @@ pub(super) fn add_values(
         {
             let before = denied.0.len();
             add_beside(text, at, end, denied);
-            let places = denied.0[before..].iter();
-            values.extend(places.map(|place| Value { name_end: end, place: place.clone() }));
+            for place in &denied.0[before..] {
+                let lines = trimmed_lines(text, place);
+                values.extend(lines.map(|place| Value { name_end: end, place }));
+            }
             at = end;
         } else {
             at += 1;
         }
     }
+}
+
+/// Returns the lines of a value without space and signs around them, which belong to the notation.
+fn trimmed_lines<'a>(
+    text: &'a [u8],
+    place: &Range<usize>,
+) -> impl Iterator<Item = Range<usize>> + 'a {
+    let is_around = |byte: &&u8| {
+        byte.is_ascii_whitespace()
+            || matches!(byte, b';' | b',' | b')' | b'}' | b']' | b'"' | b'\'')
+    };
+    let mut at = place.start;
+    text[place.clone()].split(|&byte| byte == b'\n').filter_map(move |line| {
+        let begin = at + line.iter().take_while(is_around).count();
+        let end = at + line.len() - line.iter().rev().take_while(is_around).count();
+        at += line.len() + 1;
+        (begin < end).then_some(begin..end)
+    })
 }
 
 /// Returns `true` if a telling part of a name begins at `at`.
