@@ -199,16 +199,18 @@ pub(super) fn has_placeholder(text: &[u8]) -> bool {
 /// Returns `true` if the text begins with a placeholder in lower case, in upper case, or
 /// capitalised.
 fn begins_placeholder(text: &[u8]) -> bool {
-    const FIRST_LETTERS: u32 = {
-        let (mut letters, mut at) = (0, 0);
+    // The lowest five bits number the letters. Of random letters, one pair in 31 passes.
+    const BEGINNINGS: [u32; 32] = {
+        let (mut beginnings, mut at) = ([0; 32], 0);
         while at < PLACEHOLDERS.len() {
-            letters |= 1 << (PLACEHOLDERS[at].as_bytes()[0] & 31);
+            let word = PLACEHOLDERS[at].as_bytes();
+            beginnings[(word[0] & 31) as usize] |= 1 << (word[1] & 31);
             at += 1;
         }
-        letters
+        beginnings
     };
-    let is_first = FIRST_LETTERS >> (text[0] & 31) & 1 == 1;
-    is_first
+    let is_beginning = BEGINNINGS[usize::from(text[0] & 31)] >> (text[1] & 31) & 1 == 1;
+    is_beginning
         && PLACEHOLDERS.iter().any(|word| {
             // All letters must have one case, except for a first capital.
             let last = word.len() - 1;

@@ -12,6 +12,7 @@
 //! A password alone is not a connection string: it needs a host beside it. The host also shows
 //! whether the string is an example.
 
+use super::shape::ValueShape;
 use super::url;
 use super::{Assessment, Hit, Reach, Trigger, Window};
 use crate::confidence::Confidence;
@@ -253,7 +254,7 @@ fn by_key(window: &Window<'_>, name: &[u8], bytes: usize) -> Option<Hit> {
     let near = &text[surroundings(text, window.at)];
     let has =
         |part: &[u8]| near.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
-    let form: Assessment = if super::shape::is_masked(value) {
+    let form: Assessment = if ValueShape::of(value).is_masked() {
         Err("it is masked")
     } else if has(EMULATOR) {
         Ok((Confidence::Low, "a connection string, but of an emulator"))

@@ -108,7 +108,7 @@ fn check_random(value: &[u8], strength: Strength, quoted: bool) -> Result<(), &'
     if shape::is_known_data(value) {
         return Err("it is data of a known kind: an image, a certificate, a hash");
     }
-    if shape::is_masked(value) {
+    if shape.is_masked() {
         return Err("it is masked");
     }
     if strength == Strength::Faint
@@ -166,7 +166,7 @@ fn is_member(value: &[u8]) -> bool {
     let Some(last) = value.iter().rposition(separates) else { return false };
     let last = ValueShape::of(&value[last + 1..]);
     value.split(separates).all(is_identifier)
-        || last.length >= 8 && last.in_words * 2 >= last.length
+        || last.length >= 8 && last.in_words() * 2 >= last.length
 }
 
 /// Returns `true` for an identifier in code: letters first, and few digits.

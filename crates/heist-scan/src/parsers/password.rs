@@ -143,7 +143,7 @@ pub(super) fn judge(value: &[u8]) -> Assessment {
     if shape::is_path(value) {
         return Err("it is a path or a URL");
     }
-    if shape::is_masked(value) {
+    if shape.is_masked() {
         return Err("it is masked");
     }
     if is_code(value) {
@@ -163,7 +163,8 @@ pub(super) fn judge(value: &[u8]) -> Assessment {
     let specials = shape.others - separators;
     if shape.digits == 0 && specials == 0 {
         // Names: `user_password`, `userPassword`, `USER-PASSWORD`, `Kennwort`.
-        if made_up || separators > 0 || shape.upper > 0 && shape.in_words * 10 >= shape.length * 8 {
+        if made_up || separators > 0 || shape.upper > 0 && shape.in_words() * 10 >= shape.length * 8
+        {
             return Err("it is a name");
         }
         if shape.classes() == 1 {
@@ -179,7 +180,7 @@ pub(super) fn judge(value: &[u8]) -> Assessment {
     if specials == 0
         && separators > 0
         && shape.digits * 4 < shape.length
-        && shape.in_words * 2 > shape.length
+        && shape.in_words() * 2 > shape.length
     {
         return Ok((Confidence::Low, "the key names a password, but the value is a name"));
     }

@@ -3,9 +3,36 @@
 //!
 //! These checks are cheap and structural; dictionaries and statistics belong to the noise filter.
 
-/// The number of characters of each class.
+/// The class of a byte: a lower case letter, an upper case letter, a digit, or anything else. A
+/// table, because random text makes branches unpredictable.
+const CLASSES: [u8; 256] = {
+    let mut classes = [OTHER; 256];
+    let mut byte = 0;
+    while byte < 0x80 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'f' => LOWER | HEX,
+            b'g'..=b'z' => LOWER,
+            b'A'..=b'F' => UPPER | HEX,
+            b'G'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            _ => OTHER,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const OTHER: u8 = 8;
+/// Set beside the class of a letter that is a hexadecimal digit.
+const HEX: u8 = 16;
+
+/// A value, and the number of its characters of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ValueShape {
+pub(super) struct ValueShape<'a> {
+    value: &'a [u8],
     pub(super) length: usize,
     pub(super) lower: usize,
     pub(super) upper: usize,
@@ -16,52 +43,37 @@ pub(super) struct ValueShape {
     pub(super) hex: usize,
     /// How often the class changes from one character to the next.
     pub(super) changes: usize,
-    /// Letters that look like words: three or more in lower case, perhaps with a first capital, or
-    /// four or more capitals.
-    pub(super) in_words: usize,
 }
 
-impl ValueShape {
-    pub(super) fn of(value: &[u8]) -> Self {
-        let mut shape = Self { length: value.len(), ..Self::default() };
-        let (mut hex_lower, mut hex_upper) = (0, 0);
-        let mut before = 0_u8;
-        let mut word = LetterRun::default();
+impl<'a> ValueShape<'a> {
+    pub(super) fn of(value: &'a [u8]) -> Self {
+        let mut shape = Self { value, length: value.len(), ..Self::default() };
+        let mut hex_letters = 0;
+        let mut before = value.first().map_or(0, |&byte| CLASSES[usize::from(byte)] & !HEX);
         for &byte in value {
-            let class = match byte {
-                b'a'..=b'z' => {
-                    shape.lower += 1;
-                    hex_lower += usize::from(byte <= b'f');
-                    1
-                }
-                b'A'..=b'Z' => {
-                    shape.upper += 1;
-                    hex_upper += usize::from(byte <= b'F');
-                    2
-                }
-                b'0'..=b'9' => {
-                    shape.digits += 1;
-                    3
-                }
-                _ => {
-                    shape.others += 1;
-                    4
-                }
-            };
-            shape.changes += usize::from(before != 0 && class != before);
-            word.push(byte, &mut shape.in_words);
+            let class = CLASSES[usize::from(byte)];
+            hex_letters += usize::from(class & HEX != 0);
+            let class = class & !HEX;
+            shape.lower += usize::from(class == LOWER);
+            shape.upper += usize::from(class == UPPER);
+            shape.digits += usize::from(class == DIGIT);
+            shape.changes += usize::from(class != before);
             before = class;
         }
-        word.push(0, &mut shape.in_words);
-        shape.hex = shape.digits
-            + if shape.upper == 0 {
-                hex_lower
-            } else if shape.lower == 0 {
-                hex_upper
-            } else {
-                0
-            };
+        shape.others = shape.length - shape.letters() - shape.digits;
+        let has_one_case = shape.upper == 0 || shape.lower == 0;
+        shape.hex = shape.digits + if has_one_case { hex_letters } else { 0 };
         shape
+    }
+
+    /// Returns the number of letters that look like words: three or more in lower case, perhaps
+    /// with a first capital, or four or more capitals. Takes longer than everything else about a
+    /// shape, and few values need it.
+    pub(super) fn in_words(&self) -> usize {
+        let (mut in_words, mut word) = (0, LetterRun::default());
+        self.value.iter().for_each(|&byte| word.push(byte, &mut in_words));
+        word.push(0, &mut in_words);
+        in_words
     }
 
     pub(super) fn letters(&self) -> usize {
@@ -80,6 +92,21 @@ impl ValueShape {
         self.hex == self.length
     }
 
+    /// Returns `true` if the value consists mostly of one character: stars, dots, `x`.
+    pub(super) fn is_masked(&self) -> bool {
+        let Self { value, length, lower, upper, digits, others, .. } = *self;
+        let repeated = |byte: u8| value.iter().filter(|&&other| other == byte).count();
+        // Most values have too few characters of a class for one of them to be the most common.
+        let has_most = |count: usize, bytes: &[u8]| {
+            count * 2 > length && bytes.iter().any(|&byte| repeated(byte) * 2 > length)
+        };
+        has_most(others, b"*.-_#?")
+            || has_most(lower, b"x")
+            || has_most(upper, b"X")
+            || has_most(digits, b"0")
+            || value.first().is_some_and(|&byte| value.iter().all(|&other| other == byte))
+    }
+
     /// Returns `true` for joined words with a few digits: `fooBar2`, `foo_bar_2`, `FOO-BAR`. In
     /// random text of both cases, four in ten letters look like words by chance. In one case only
     /// the number of digits decides: more than a quarter of random text.
@@ -90,7 +117,7 @@ impl ValueShape {
         if self.lower == 0 || self.upper == 0 {
             return self.digits * 8 < self.length;
         }
-        self.in_words * 10 >= self.length * 8 && self.digits * 8 <= self.length
+        self.digits * 8 <= self.length && self.in_words() * 10 >= self.length * 8
     }
 }
 
@@ -174,24 +201,17 @@ fn has_conversion(value: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if the value consists mostly of one character: stars, dots, `x`.
-pub(super) fn is_masked(value: &[u8]) -> bool {
-    let repeated = |byte: u8| value.iter().filter(|&&other| other == byte).count();
-    [b'*', b'x', b'X', b'.', b'-', b'_', b'0', b'#', b'?']
-        .iter()
-        .any(|&byte| repeated(byte) * 2 > value.len())
-        || value.first().is_some_and(|&byte| repeated(byte) == value.len())
-}
-
 /// Returns `true` for a path, a URL or a file name.
 pub(super) fn is_path(value: &[u8]) -> bool {
     let rooted = [&b"/"[..], b"./", b"../", b"~/", b"C:", b"@/", b"file:", b"http:", b"https:"]
         .iter()
         .any(|begin| value.starts_with(begin));
     // Base64 may begin with a slash, but then it contains capitals and digits throughout.
-    let shape = ValueShape::of(value);
-    let segments = value.iter().filter(|&&byte| byte == b'/').count();
-    rooted && (segments > 1 && shape.in_words * 2 >= shape.length || value.first() != Some(&b'/'))
+    let has_words = || {
+        value.iter().filter(|&&byte| byte == b'/').count() > 1
+            && ValueShape::of(value).in_words() * 2 >= value.len()
+    };
+    rooted && (value.first() != Some(&b'/') || has_words())
         || value.windows(3).any(|part| part == b"://")
         || has_extension(value)
 }
@@ -281,12 +301,19 @@ mod tests {
             assert!(is_path(path.as_bytes()), "{path}");
         }
         assert!(!is_path(b"a/B3+c9dQ"));
-        assert!(
-            is_masked(b"****abc")
-                && is_masked(b"xxxxxxxx")
-                && is_masked(b"aaaa")
-                && !is_masked(b"axbxcd")
-        );
+        for (value, masked) in [
+            ("****abc", true),
+            ("xxxxxxxx", true),
+            ("aaaa", true),
+            ("X1XX", true),
+            ("1000", true),
+            ("axbxcd", false),
+            ("A-0x", false),
+            ("", false),
+        ] {
+            let value = value.as_bytes();
+            assert_eq!(ValueShape::of(value).is_masked(), masked);
+        }
         assert!(is_uuid(b"01234567-89ab-cdef-0123-456789abcdef") && !is_uuid(b"01234567-89ab"));
     }
 }

@@ -174,7 +174,8 @@ fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
     if shape::is_template(secret) || shape::is_template(user) {
         return Err("it is a template, filled in elsewhere");
     }
-    if shape::is_masked(secret) {
+    let shape = ValueShape::of(secret);
+    if shape.is_masked() {
         return Err("it is masked");
     }
     // Other kinds of patterns and templates.
@@ -186,7 +187,6 @@ fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
     }
     let host = Host::of(host);
     let stands_in = is_one_of(secret, &STAND_INS);
-    let shape = ValueShape::of(secret);
     let words = shape.digits == 0 && (shape.upper == 0 || shape.others == 0 && shape.upper == 1);
     let simple = words || shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
     if stands_in {

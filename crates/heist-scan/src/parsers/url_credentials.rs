@@ -59,7 +59,7 @@ fn judge_token(user: &[u8], host: &[u8]) -> Assessment {
     if user.len() < 16 || !user.iter().all(in_alphabet) || shape.digits < 2 || shape.letters() < 2 {
         return Err("a user without a password that does not look like a token");
     }
-    if shape.is_wordy() || shape::is_masked(user) || shape::is_uuid(user) {
+    if shape.is_wordy() || shape.is_masked() || shape::is_uuid(user) {
         return Err("a user without a password: words, a mask or a UUID");
     }
     // The address of an error collector contains a key that every client receives.

@@ -61,7 +61,7 @@ use allow::{Allow, slashed};
 use changes::Reaches;
 use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
 use examine::{Examiner, Text};
-use literal::LITERAL_BYTES_MAX;
+use literal::{LITERAL_BYTES_MAX, Literal};
 use owned_match::OwnedMatch;
 use pattern::LazyRegex;
 use plan::{LiteralUse, Plan};
@@ -123,6 +123,8 @@ pub struct SecretDetector {
     path_rules: Vec<u32>,
     /// The rules with a checksum, whose matches are either certain or rejected.
     checksum_rules: Vec<u32>,
+    /// The literals of the checksum rules, unless one of them has none.
+    checksum_literals: Option<LiteralTable>,
     /// Matches every path that some path rule applies to. Most paths fail this check.
     any_path_rule: LazyRegex,
     /// What the scanned tree changes about the rules, if anything.
@@ -195,13 +197,8 @@ impl SecretDetector {
             false => plain,
         };
         let prefilter = options.prefilter.build(&plan.sought);
-        let keywords =
-            plan.keywords.iter().enumerate().map(|(number, (keyword, _))| PlacedLiteral {
-                number: number as u32,
-                literal: keyword.clone(),
-                window_at: keyword.rarest_window().0,
-                begins_word: false,
-            });
+        let keywords = plan.keywords.iter().enumerate();
+        let keywords = keywords.map(|(number, (keyword, _))| placed(number, keyword));
         let keywords = LiteralTable::new(keywords);
         let numbers_of = |is_one: &dyn Fn(&Rule) -> bool| -> Vec<u32> {
             let numbered = rules.iter().enumerate();
@@ -213,6 +210,7 @@ impl SecretDetector {
         });
         // A rule of the tree must not reject what another rule finds.
         checksum_rules.retain(|&rule| (rule as usize) < chosen);
+        let checksum_literals = checksum_literals(&checksum_rules, &plan);
         let paths = path_rules.iter().filter_map(|&rule| rules[rule as usize].path.as_deref());
         let any_path = paths.map(|path| format!("(?:{path})")).collect::<Vec<_>>().join("|");
         static DETECTORS: AtomicU64 = AtomicU64::new(0);
@@ -231,6 +229,7 @@ impl SecretDetector {
             seen_encoded,
             path_rules,
             checksum_rules,
+            checksum_literals,
             any_path_rule: LazyRegex::without_groups(any_path),
             tree,
             finds_builtin,
@@ -269,6 +268,38 @@ fn includes_builtin(rules: &[Rule], allowlists: &[Allowlist]) -> bool {
         |(at, rule): (usize, &Rule)| rules.get(at) == Some(rule) || rules.contains(rule);
     allowlists.iter().all(|list| built_in.allowlists.contains(list))
         && built_in.rules.iter().enumerate().all(is_included)
+}
+
+/// Returns a literal for a table.
+fn placed(number: usize, literal: &Literal) -> PlacedLiteral {
+    PlacedLiteral {
+        number: number as u32,
+        literal: literal.clone(),
+        window_at: literal.rarest_window().0,
+        begins_word: false,
+    }
+}
+
+/// Returns the literals of which every match of these rules contains one, or `None` if a rule has
+/// none.
+fn checksum_literals(rules: &[u32], plan: &Plan) -> Option<LiteralTable> {
+    let mut without: Vec<u32> = rules.to_vec();
+    let mut literals = Vec::new();
+    for (number, sought) in plan.sought.iter().enumerate() {
+        let mut is_wanted = false;
+        for place in plan.uses(number as u32) {
+            if let LiteralUse::Regex { rule, .. } = place
+                && rules.contains(rule)
+            {
+                without.retain(|other| other != rule);
+                is_wanted = true;
+            }
+        }
+        if is_wanted {
+            literals.push(placed(number, &sought.literal));
+        }
+    }
+    without.is_empty().then(|| LiteralTable::new(literals))
 }
 
 /// Returns how far any rule sees, given how far away a search start may be.

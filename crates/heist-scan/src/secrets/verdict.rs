@@ -25,6 +25,7 @@ use super::SecretDetector;
 use super::allow::{Allow, AllowlistInput};
 use super::conditions::Conditions;
 use super::pattern::Searchers;
+use super::prefilter::Candidates;
 use super::rule::{ActiveRule, KeywordCheck, LINE_REACH};
 use crate::confidence::Confidence;
 use crate::detector::Match;
@@ -481,6 +482,16 @@ impl SecretDetector {
     ) -> bool {
         // Include one byte on each side, for expressions that check it.
         let span = secret.start.saturating_sub(1)..(secret.end + 1).min(text.len());
+        // Few values contain a literal of such a rule.
+        if let Some(literals) = &self.checksum_literals {
+            let mut hits = Candidates::default();
+            for place in span.clone() {
+                literals.look_up(text, place, &span, &mut hits);
+            }
+            if hits.anchors.is_empty() {
+                return false;
+            }
+        }
         self.checksum_rules.iter().any(|&rule| {
             let active = &self.rules[rule as usize];
             let searcher = searchers.of(rule);
