@@ -29,11 +29,11 @@ pub(crate) fn is_ordinary(text: &[u8]) -> bool {
     }
     let letters = text.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
-    if letters == 0 {
-        return digits <= NUMBER_DIGITS_MAX;
-    }
     if is_date(text) || is_version(text) {
         return true;
+    }
+    if letters == 0 {
+        return digits <= NUMBER_DIGITS_MAX;
     }
     let longest = text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
     let longest = longest.filter(|run| run[0].is_ascii_digit()).map(<[u8]>::len).max();
@@ -145,6 +145,7 @@ mod tests {
             "/usr/local/lib/python3",
             "./node_modules",
             "Authorization",
+            "2024-01-31",
             "2024-01-31T12",
             "1.20.10-beta",
             "v10.0.14",

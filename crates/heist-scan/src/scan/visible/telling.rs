@@ -213,6 +213,11 @@ fn add_beside(text: &[u8], telling: usize, end: usize, denied: &mut Denied) {
         return;
     }
     let text = &text[..text.len().min(end + VALUE_REACH)];
+    let name = text[..telling].iter().rev().take(NAME_MAX).take_while(|&&byte| is_name(byte));
+    if text[..telling - name.count()].ends_with(b"</") {
+        // The end of an element, whose text is its value.
+        return;
+    }
     let (at, is_closed) = after_closing(text, end);
     let spaced = skip_spaces(text, at);
     let rest = &text[spaced..];
