@@ -320,8 +320,8 @@ fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
     Overlap { before: overlap.before + AROUND_MATCH, after: overlap.after + AROUND_MATCH }
 }
 
-/// How far the judgement sees around a match: the line, one byte for `\b`, and a literal that starts
-/// on the last owned byte.
+/// How far the judgement sees around a match: the line, one byte for `\b`, and a literal that
+/// starts on the last owned byte.
 const AROUND_MATCH: usize = LINE_REACH + LITERAL_BYTES_MAX + 8;
 
 /// Returns how far a rule sees around a literal, given how far away a search start may be, without

@@ -9,8 +9,8 @@
 //! 2. [`SecretDetector::judge_path`]: everything that depends on the object's path. Several paths
 //!    can share one content; the first part is then the same for all of them.
 //!
-//! What the second part must know of the text is in the [`Conditions`] of a match, so a match can be
-//! kept until its path is known.
+//! What the second part must know of the text is in the [`Conditions`] of a match, so a match can
+//! be kept until its path is known.
 //!
 //! A [`Witness`] is notified of each step. A scan uses [`Unobserved`], which costs nothing; an
 //! explanation takes notes.

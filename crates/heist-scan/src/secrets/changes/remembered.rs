@@ -63,7 +63,7 @@ impl KnownCandidates {
         size_of_val(&*self.at) + size_of_val(&*self.kinds)
     }
 
-    /// Adds the candidates of a sweep over positions after all that are known. `sorted` is a buffer.
+    /// Adds the candidates of a sweep over positions after all known ones. `sorted` is a buffer.
     pub(super) fn add_swept(&mut self, swept: &Candidates, sorted: &mut Vec<u64>) {
         sorted.clear();
         let entry = |at: usize, kind: u16| (at as u64) << 16 | u64::from(kind);
