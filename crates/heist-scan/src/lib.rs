@@ -155,7 +155,9 @@ pub use masked::{Fingerprint, Secret, mask};
 pub use null_detector::NullDetector;
 pub use printable::is_printable;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
-pub use scan::{RootPlace, Scan, ScanCounts, ScanProgress, parallel_scan_dir, scan_source};
+pub use scan::{
+    RootPlace, Scan, ScanCounts, ScanProgress, WorkLimit, parallel_scan_dir, scan_source,
+};
 pub use secrets::{
     DetectorOptions, ExplainedStep, Explanation, PrefilterKind, Scratch, SecretDetector, Step,
     StepOutcome, Verdict,

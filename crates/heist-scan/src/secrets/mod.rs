@@ -12,6 +12,7 @@
 //! | `encoded` | the same for decoded text |
 //! | `verdict` | what becomes of a candidate, and why: the one judgement |
 //! | `tree_view` | whether the scanned tree hides a candidate |
+//! | `prices` | what the parts of a search count as work |
 //! | `explain` | the judgement of a line, step by step |
 //! | `pattern`, `rule`, `allow` | a rule and its allowlists, with expressions that are compiled when needed |
 //!
@@ -31,6 +32,7 @@ mod literal;
 mod pattern;
 mod plan;
 mod prefilter;
+mod prices;
 mod rule;
 mod search_starts;
 mod tree_view;
@@ -366,6 +368,10 @@ impl Detector for SecretDetector {
         if self.decode {
             scan_encoded(self, chunk, scratch, matches);
         }
+    }
+
+    fn take_work(&self, scratch: &mut Scratch) -> u64 {
+        scratch.examiner.take_work() + scratch.encoded.take_work()
     }
 
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {

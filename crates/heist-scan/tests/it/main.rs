@@ -17,3 +17,4 @@ mod shifts;
 mod sources;
 mod trees;
 mod user_rules;
+mod work;
