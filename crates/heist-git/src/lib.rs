@@ -47,7 +47,9 @@ pub use repo::layout::Layout;
 pub use repo::reflog::ReflogEntry;
 pub use repo::refs::{Head, Ref, Refs};
 pub use store::{Limits, ObjectReader, ObjectStore};
-pub use sweep::{Delta, ObjectVisitor, Sweep, SweepCounts, SweepReport, Unreadable, Visit};
+pub use sweep::{
+    CopiedRange, Delta, ObjectVisitor, Sweep, SweepCounts, SweepReport, Unreadable, Visit,
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -32,7 +32,7 @@ const SMALL_INDEX: u64 = 64 << 10;
 #[non_exhaustive]
 pub struct Limits {
     /// The largest object that is read, in bytes. Larger ones are the outcome
-    /// [`ObjectError::TooLarge`]. Default 64 MiB.
+    /// [`ObjectError::TooLarge`]. Default 64 MiB, at most 4 GiB.
     pub object_bytes: u64,
     /// The longest chain of deltas. Default 5,000; git makes no more than 4,095.
     pub chain: usize,
@@ -147,8 +147,10 @@ impl ObjectStore {
         objects: &Path,
         hash: HashKind,
         access: &Access,
-        limits: Limits,
+        mut limits: Limits,
     ) -> Result<Self, FileError> {
+        // The instructions of deltas have offsets of 32 bits.
+        limits.object_bytes = limits.object_bytes.min(u32::MAX.into());
         let ObjectDirs { dirs, refused } = ObjectDirs::find(objects, access)?;
         let mut store = Self {
             hash,

@@ -1,7 +1,7 @@
 //! What a worker does with loose objects.
 
 use super::memory::SMALL;
-use super::tasks::Task;
+use super::tasks::{LargeLooseTask, Task};
 use super::visitor::{ObjectVisitor, Visit};
 use super::worker::{Queue, Worker};
 use crate::loose::{self, LooseObject, PIECE};
@@ -52,7 +52,10 @@ impl<V: ObjectVisitor> Worker<V> {
                 Ok(()) => {}
                 Err(NotRead::Object(error)) => self.unreadable(Some(id), None, error),
                 Err(NotRead::Waits(bytes)) => {
-                    let task = move |permit| Task::LargeLoose(place..range.end, permit);
+                    let objects = place..range.end;
+                    let task = move |permit| {
+                        Task::LargeLoose(Box::new(LargeLooseTask { objects, permit }))
+                    };
                     let executor = context.executor.get();
                     let trees = &context.memory.trees;
                     let _ = executor.map(|executor| trees.acquire_then(bytes, executor, task));

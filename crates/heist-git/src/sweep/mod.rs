@@ -25,7 +25,7 @@ mod visitor;
 mod worker;
 
 pub use report::{SweepCounts, SweepReport};
-pub use visitor::{Delta, ObjectVisitor, Unreadable, Visit};
+pub use visitor::{CopiedRange, Delta, ObjectVisitor, Unreadable, Visit};
 
 use crate::loose::LooseIds;
 use crate::pack::index::PackIndex;
@@ -84,7 +84,8 @@ const DECODED_PER_PACK_BYTE: u64 = 512;
 ///   [unreadable](ObjectVisitor::unreadable). Only a sweep that is cut leaves objects without an
 ///   outcome, and says how many.
 /// - The contents in memory are bounded by [`Sweep::memory`]. Beside them, each object of a pack
-///   takes about 50 bytes.
+///   takes about 50 bytes. What visitors keep is not counted; it lives as long as the content of
+///   its object, so there are few of them at a time.
 /// - The order is not defined, except that bases come before their deltas.
 #[derive(Debug)]
 pub struct Sweep {
@@ -178,7 +179,7 @@ impl Sweep {
         config.cancel = self.cancel.clone();
         config.thread_name = "heist-git".to_owned();
         let limits = self.store.limits().clone();
-        let object_bytes = limits.object_bytes.min(1 << 40);
+        let object_bytes = limits.object_bytes;
         let memory =
             Memory::new(self.memory.min(1 << 50), object_bytes, delta_bytes_max(object_bytes));
         let memory = memory.expect("no more than a budget can count");
@@ -213,7 +214,8 @@ impl Sweep {
             let config = DeviceSlotsConfig::by_kind();
             DeviceSlots::new(config).expect("every kind has at least one slot")
         });
-        let lanes = DeviceLanes::new(&executor.handle(), slots, Task::OnDevice);
+        let lanes =
+            DeviceLanes::new(&executor.handle(), slots, |turn| Task::OnDevice(Box::new(turn)));
         let mut devices = DeviceMap::system();
         // All of these are refused only if the sweep is cancelled already.
         for (number, pack) in context.packs.iter().enumerate() {

@@ -22,9 +22,9 @@ use std::sync::Arc;
 /// A piece of work.
 pub(super) enum Task<S> {
     /// Take a pack from the lane of its disk.
-    OnDevice(DeviceTurn<u32>),
+    OnDevice(Box<DeviceTurn<u32>>),
     /// Read all headers of a pack, with a slot of its disk.
-    Pack(u32, DeviceSlotPermit),
+    Pack(Box<(u32, DeviceSlotPermit)>),
     /// Decode roots, given by their places among the roots.
     Roots(Arc<PackPlan>, Range<u32>),
     /// Decode the first root of a range, for which there is memory now, and then the others.
@@ -36,9 +36,24 @@ pub(super) enum Task<S> {
     /// Read loose objects.
     Loose(Range<u32>),
     /// Read loose objects; for the first one there is memory now.
-    LargeLoose(Range<u32>, Result<BytePermit, AcquireError>),
+    LargeLoose(Box<LargeLooseTask>),
     /// Do what waited for a read token.
-    Granted(Box<Task<S>>, Result<ReadPermit, AcquireError>),
+    Granted(Box<GrantedTask<S>>),
+}
+
+// Queues move tasks; those that are many hold nothing but a reference and a range.
+const _: () = assert!(size_of::<Task<()>>() <= 24);
+
+/// A range of loose objects whose first one has its memory.
+pub(super) struct LargeLooseTask {
+    pub objects: Range<u32>,
+    pub permit: Result<BytePermit, AcquireError>,
+}
+
+/// A task that has waited for a read token.
+pub(super) struct GrantedTask<S> {
+    pub task: Task<S>,
+    pub token: Result<ReadPermit, AcquireError>,
 }
 
 /// A range of roots whose first one has its memory.

@@ -60,7 +60,32 @@ pub struct Delta<'a, S> {
     pub ops: &'a [DeltaOp],
 }
 
+/// A range of an object that is the same in its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CopiedRange {
+    /// Where the range begins in the base.
+    pub from: u32,
+    /// Where it begins in the object.
+    pub to: u32,
+    /// Its length in bytes.
+    pub len: u32,
+}
+
 impl<S> Delta<'_, S> {
+    /// Iterates over the ranges that are copied from the base, in the order of the object.
+    pub fn copies(&self) -> impl Iterator<Item = CopiedRange> {
+        let mut to = 0;
+        self.ops.iter().filter_map(move |op| {
+            let range = match *op {
+                DeltaOp::Copy { offset, len } => Some(CopiedRange { from: offset, to, len }),
+                DeltaOp::Insert { .. } => None,
+            };
+            to += op.len();
+            range
+        })
+    }
+
     /// Returns the number of bytes that are not copied from the base.
     #[must_use]
     pub fn inserted_bytes(&self) -> u64 {

@@ -5,7 +5,7 @@ use super::decoder::{Content, Decoder, Failure, READ_MAX};
 use super::memory::SMALL;
 use super::plan::PackPlan;
 use super::report::SweepCounts;
-use super::tasks::{Node, PutOffTask, Task, Tree, TreeTask};
+use super::tasks::{GrantedTask, LargeLooseTask, Node, PutOffTask, Task, Tree, TreeTask};
 use super::visitor::{Delta, ObjectVisitor, Unreadable, Visit};
 use crate::delta::DeltaOp;
 use crate::id::ObjectId;
@@ -78,7 +78,10 @@ impl<V: ObjectVisitor> Worker<V> {
             return Some((task, None));
         };
         let task = match task {
-            Task::Granted(task, token) => return token.ok().map(|token| (*task, Some(token))),
+            Task::Granted(granted) => {
+                let GrantedTask { task, token } = *granted;
+                return token.ok().map(|token| (task, Some(token)));
+            }
             // Has to take a job from its lane first.
             Task::OnDevice(_) => return Some((task, None)),
             task => task,
@@ -87,7 +90,7 @@ impl<V: ObjectVisitor> Worker<V> {
         match reads.try_acquire(bytes) {
             Ok(token) => Some((task, Some(token))),
             Err(_) => {
-                let granted = move |token| Task::Granted(Box::new(task), token);
+                let granted = move |token| Task::Granted(Box::new(GrantedTask { task, token }));
                 // A running task is never refused.
                 let _ = reads.acquire_then(bytes, executor, granted);
                 None
@@ -98,9 +101,10 @@ impl<V: ObjectVisitor> Worker<V> {
     fn work(&mut self, task: Task<V::State>, queue: &mut Queue<'_, V>) {
         match task {
             Task::OnDevice(turn) => {
-                turn.run(|pack, slot| queue.spawn_local(Task::Pack(pack, slot)));
+                turn.run(|pack, slot| queue.spawn_local(Task::Pack(Box::new((pack, slot)))));
             }
-            Task::Pack(pack, slot) => {
+            Task::Pack(pack) => {
+                let (pack, slot) = *pack;
                 self.pack(pack, queue);
                 drop(slot);
             }
@@ -120,9 +124,13 @@ impl<V: ObjectVisitor> Worker<V> {
                 }
             }
             Task::Loose(range) => self.loose(range, None, queue),
-            Task::LargeLoose(range, Ok(permit)) => self.loose(range, Some(permit), queue),
-            Task::LargeLoose(_, Err(_)) => {}
-            Task::Granted(task, _) => self.work(*task, queue),
+            Task::LargeLoose(task) => {
+                let LargeLooseTask { objects, permit } = *task;
+                if let Ok(permit) = permit {
+                    self.loose(objects, Some(permit), queue);
+                }
+            }
+            Task::Granted(granted) => self.work(granted.task, queue),
         }
     }
 

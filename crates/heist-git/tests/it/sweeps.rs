@@ -28,6 +28,10 @@ impl ObjectVisitor for Collector {
         if let Some(delta) = &visit.delta {
             self.deltas += 1;
             assert_eq!(delta.base_len, delta.base.1.len());
+            for range in delta.copies() {
+                let copied = &delta.base.1[range.from as usize..][..range.len as usize];
+                assert_eq!(copied, &visit.content[range.to as usize..][..range.len as usize]);
+            }
             let (mut at, mut inserted) = (0, 0);
             for op in delta.ops {
                 let len = op.len() as usize;
