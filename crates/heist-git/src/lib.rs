@@ -13,6 +13,7 @@
 //! | commits, trees and tags | [`Commit`], [`Tree`], [`Tag`]: parsed where they lie |
 //! | names: branches, tags, `HEAD`, reflogs | [`Refs`], [`Layout::reflogs`] |
 //! | what the next commit changes | [`Index::staged`], [`Layout::head_commit`] |
+//! | the commits that introduced and removed a blob | [`CommitWalk`], [`Attribution`] |
 //! | parents of commits, fast | [`CommitGraph`] |
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@
 mod access;
 mod bytes;
 mod delta;
+mod history;
 mod id;
 mod index;
 mod inflate;
@@ -35,6 +37,10 @@ mod sweep;
 
 pub use access::{Access, Trust};
 pub use delta::DeltaOp;
+pub use history::{
+    Attribution, AttributionLimits, BlobPlace, BlobSet, CommitNumber, CommitWalk, ContainingRefs,
+    TagObject, Tips, UnreadableObjects,
+};
 pub use id::{HashKind, ObjectId};
 pub use index::{
     Index, IndexEntries, IndexEntry, StagedBlob, StagedChange, StagedProblem, StagedSummary,

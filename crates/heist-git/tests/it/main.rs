@@ -1,6 +1,7 @@
 //! Tests of the public behaviour, in one program. The oracle is the real git, on repositories that
 //! the tests make.
 
+mod attribution;
 mod git;
 mod history;
 mod packs;

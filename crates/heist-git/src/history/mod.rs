@@ -1,0 +1,21 @@
+//! Histories: which commits there are, and which of them introduced and removed a blob.
+//!
+//! | file | purpose |
+//! |---|---|
+//! | `tips` | what refs and `HEAD`s point to |
+//! | `graph` | the commits that they reach, in an order that never changes |
+//! | `reduced` | trees without the entries that do not matter |
+//! | `attribution` | where the commits have the blobs that matter |
+//! | `refs_of` | which names lead to a commit |
+
+mod attribution;
+mod graph;
+mod reduced;
+mod refs_of;
+mod tips;
+
+pub use attribution::{Attribution, AttributionLimits, BlobPlace};
+pub use graph::{CommitNumber, CommitWalk, UnreadableObjects};
+pub use reduced::BlobSet;
+pub use refs_of::ContainingRefs;
+pub use tips::{TagObject, Tips};
