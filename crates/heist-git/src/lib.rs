@@ -38,8 +38,9 @@ mod sweep;
 pub use access::{Access, Trust};
 pub use delta::DeltaOp;
 pub use history::{
-    Attribution, AttributionLimits, BlobPlace, BlobSet, CommitNumber, CommitWalk, ContainingRefs,
-    TagObject, Tips, UnreadableObjects,
+    Attribution, AttributionLimits, BlobCounts, BlobPlace, BlobSet, CommitNumber, CommitWalk,
+    ContainingRefs, HistoryError, HistoryProgress, HistoryReport, HistoryScan, Introduced,
+    IntroducedGaps, RevisionError, Revisions, TagObject, Tips, UnreadableObjects,
 };
 pub use id::{HashKind, ObjectId};
 pub use index::{
@@ -49,6 +50,7 @@ pub use object::{Object, ObjectKind};
 pub use pack::commit_graph::{CommitGraph, GraphCommit, GraphPosition};
 pub use parse::{Commit, Signature, Tag, Tree, TreeEntry};
 pub use problem::{FileError, FileProblem, ObjectError};
+pub use repo::find::{FoundRepositories, find_repositories, is_repository};
 pub use repo::layout::Layout;
 pub use repo::reflog::ReflogEntry;
 pub use repo::refs::{Head, Ref, Refs};

@@ -94,6 +94,21 @@ impl Attribution {
         limits: AttributionLimits,
         is_stopped: impl Fn() -> bool,
     ) -> Self {
+        let all: Vec<CommitNumber> = (0..walk.len() as u32).collect();
+        Self::find_in(walk, &all, blobs, reader, limits, is_stopped)
+    }
+
+    /// Finds what these commits introduce and remove of `blobs`, and what `HEAD` has of them.
+    /// `commits` must be sorted.
+    #[must_use]
+    pub fn find_in(
+        walk: &CommitWalk,
+        commits: &[CommitNumber],
+        blobs: &BlobSet,
+        reader: &mut ObjectReader<'_>,
+        limits: AttributionLimits,
+        is_stopped: impl Fn() -> bool,
+    ) -> Self {
         if blobs.is_empty() {
             return Self::default();
         }
@@ -102,12 +117,13 @@ impl Attribution {
         // The roots of commits that a newer one was compared with.
         let mut roots: HashMap<CommitNumber, Option<Arc<Reduced>>> = HashMap::new();
         let mut is_cut = false;
-        for number in (0..walk.len() as u32).rev() {
+        if let Some(head) = walk.head() {
+            let root = reducer.reduce(walk.commits[head as usize].tree);
+            places.compare(None, root.as_ref(), &[], What::InHead);
+        }
+        for &number in commits.iter().rev() {
             let tree = walk.commits[number as usize].tree;
             let root = roots.remove(&number).unwrap_or_else(|| reducer.reduce(tree));
-            if walk.head() == Some(number) {
-                places.compare(None, root.as_ref(), &[], What::InHead);
-            }
             let parents = walk.parents(number);
             let same = |&parent: &u32| walk.commits[parent as usize].tree == tree;
             if !parents.iter().any(same) {
@@ -146,7 +162,6 @@ impl Attribution {
         }
         let Places { known, left_out, .. } = places;
         let mut places: Vec<BlobPlace> = known.into_values().collect();
-        // A blob that only a removal has was introduced by a commit that could not be read.
         for place in &mut places {
             place.removals.reverse();
         }

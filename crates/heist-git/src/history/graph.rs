@@ -38,6 +38,20 @@ pub(crate) struct WalkedCommit {
     pub(crate) is_cut: bool,
 }
 
+/// What a walk needs of a commit besides its parents.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommitFacts {
+    pub(crate) tree: ObjectId,
+    pub(crate) seconds: i64,
+}
+
+impl CommitFacts {
+    pub(crate) fn of(commit: &Commit<'_>) -> Self {
+        let seconds = commit.committer.map_or(0, |committer| committer.seconds);
+        Self { tree: commit.tree, seconds }
+    }
+}
+
 /// Objects that a walk needed and could not read.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -100,16 +114,31 @@ impl CommitWalk {
         reader: &mut ObjectReader<'_>,
         mut visit: impl FnMut(&ObjectId, &Commit<'_>),
     ) -> Self {
+        let mut content = Vec::new();
+        Self::read_with(tips, hash, |id, parents| {
+            let commit = read_commit(id, hash, reader, &mut content)?;
+            visit(id, &commit);
+            parents.extend(commit.parents());
+            Ok(CommitFacts::of(&commit))
+        })
+    }
+
+    /// Does the same with a function that adds the parents of a commit and returns the rest.
+    pub(crate) fn read_with(
+        tips: Tips,
+        hash: HashKind,
+        look_up: impl FnMut(&ObjectId, &mut Vec<ObjectId>) -> Result<CommitFacts, ObjectError>,
+    ) -> Self {
         let Tips { tips, head, shallow, unreadable } = tips;
         let mut starts: Vec<ObjectId> = tips.iter().filter_map(Tip::commit).collect();
         starts.extend(head);
-        let found = Found::read(&starts, &shallow, hash, unreadable, reader, &mut visit);
+        let found = Found::read(&starts, &shallow, unreadable, look_up);
         Self::order(found, tips, head, hash)
     }
 
     /// Numbers the commits in their order, the oldest first.
     fn order(found: Found, tips: Vec<Tip>, head: Option<ObjectId>, hash: HashKind) -> Self {
-        let Found { commits, parents, numbers, unreadable } = found;
+        let Found { commits, parents, mut numbers, unreadable } = found;
         let range =
             |commit: &WalkedCommit| commit.parents.start as usize..commit.parents.end as usize;
         let mut waits_for: Vec<u32> = commits.iter().map(|one| one.parents.len() as u32).collect();
@@ -153,16 +182,17 @@ impl CommitWalk {
             order.push(number);
         }
         let mut ordered_parents = Vec::with_capacity(parents.len());
-        let ordered = order.iter().map(|&number| {
+        let mut ordered = Vec::with_capacity(commits.len());
+        for number in order {
             let commit = &commits[number as usize];
             let from = ordered_parents.len() as u32;
             ordered_parents
                 .extend(parents[range(commit)].iter().map(|&at| new_number[at as usize]));
-            WalkedCommit { parents: from..ordered_parents.len() as u32, ..commit.clone() }
-        });
-        let commits: Vec<WalkedCommit> = ordered.collect();
-        let numbers: HashMap<_, _> =
-            numbers.into_iter().map(|(id, number)| (id, new_number[number as usize])).collect();
+            let parents = from..ordered_parents.len() as u32;
+            ordered.push(WalkedCommit { parents, ..commit.clone() });
+        }
+        numbers.values_mut().for_each(|number| *number = new_number[*number as usize]);
+        let commits = ordered;
         let head = head.and_then(|id| numbers.get(&id).copied());
         let in_cycles = in_cycles.len() as u64;
         Self { hash, commits, parents: ordered_parents, numbers, tips, head, unreadable, in_cycles }
@@ -245,10 +275,8 @@ impl Found {
     fn read(
         starts: &[ObjectId],
         shallow: &[ObjectId],
-        hash: HashKind,
         unreadable: UnreadableObjects,
-        reader: &mut ObjectReader<'_>,
-        visit: &mut impl FnMut(&ObjectId, &Commit<'_>),
+        mut look_up: impl FnMut(&ObjectId, &mut Vec<ObjectId>) -> Result<CommitFacts, ObjectError>,
     ) -> Self {
         let shallow: std::collections::HashSet<&ObjectId> = shallow.iter().collect();
         let mut found =
@@ -257,12 +285,13 @@ impl Found {
         let mut numbers: HashMap<ObjectId, Option<u32>> = HashMap::new();
         let mut parent_ids: Vec<ObjectId> = Vec::new();
         let mut open: Vec<ObjectId> = starts.iter().rev().copied().collect();
-        let mut content = Vec::new();
+        let mut named = Vec::new();
         while let Some(id) = open.pop() {
             if numbers.contains_key(&id) {
                 continue;
             }
-            let commit = match read_commit(&id, hash, reader, &mut content) {
+            named.clear();
+            let CommitFacts { tree, seconds } = match look_up(&id, &mut named) {
                 Ok(commit) => commit,
                 Err(error) => {
                     found.unreadable.add(id, error);
@@ -270,25 +299,24 @@ impl Found {
                     continue;
                 }
             };
-            visit(&id, &commit);
             let from = parent_ids.len();
             let mut is_cut = shallow.contains(&id);
             if !is_cut {
-                for parent in commit.parents() {
+                for parent in &named {
                     // The same parent twice is one parent.
-                    if !parent_ids[from..].contains(&parent) || parent_ids.len() - from > 64 {
-                        parent_ids.push(parent);
+                    if !parent_ids[from..].contains(parent) || parent_ids.len() - from > 64 {
+                        parent_ids.push(*parent);
                     }
                 }
             }
             // In the order of git: the first parent is read next.
             open.extend(parent_ids[from..].iter().rev().filter(|id| !numbers.contains_key(id)));
-            is_cut &= commit.parents().next().is_some();
+            is_cut &= !named.is_empty();
             numbers.insert(id, Some(found.commits.len() as u32));
             found.commits.push(WalkedCommit {
                 id,
-                tree: commit.tree,
-                seconds: commit.committer.map_or(0, |committer| committer.seconds),
+                tree,
+                seconds,
                 parents: from as u32..parent_ids.len() as u32,
                 is_cut,
             });
@@ -333,7 +361,7 @@ impl CommitWalk {
     /// Returns the trees and blobs that refs point to without a commit, each with the ref's name.
     pub(crate) fn bare_tips(&self) -> impl Iterator<Item = (&[u8], ObjectKind, ObjectId)> {
         self.tips.iter().filter_map(|tip| match tip.target {
-            Target::Other(kind, id) => Some((&*tip.name, kind, id)),
+            Target::Other(kind, id) => Some((tip.name(), kind, id)),
             Target::Commit(_) => None,
         })
     }

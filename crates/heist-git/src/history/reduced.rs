@@ -14,8 +14,8 @@ use crate::object::ObjectKind;
 use crate::parse::Tree;
 use crate::problem::ObjectError;
 use crate::store::ObjectReader;
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Weak};
 
@@ -74,6 +74,9 @@ impl BlobSet {
     }
 }
 
+/// A subtree and its name.
+pub(crate) type NamedTree = (Box<[u8]>, Arc<Reduced>);
+
 /// What is left of a tree.
 #[derive(Debug)]
 pub(crate) struct Reduced {
@@ -82,7 +85,7 @@ pub(crate) struct Reduced {
     /// The blobs that matter, by name and number.
     pub(crate) blobs: Box<[(Box<[u8]>, u32)]>,
     /// The subtrees that contain one, by name.
-    pub(crate) trees: Box<[(Box<[u8]>, Arc<Reduced>)]>,
+    pub(crate) trees: Box<[NamedTree]>,
 }
 
 impl Reduced {
@@ -94,20 +97,66 @@ impl Reduced {
     }
 
     /// Returns the subtrees with this name: one, unless the tree is malformed.
-    pub(crate) fn trees_named(&self, name: &[u8]) -> &[(Box<[u8]>, Arc<Self>)] {
+    pub(crate) fn trees_named(&self, name: &[u8]) -> &[NamedTree] {
         let from = self.trees.partition_point(|(other, _)| &**other < name);
         let len = self.trees[from..].iter().take_while(|(other, _)| &**other == name).count();
         &self.trees[from..from + len]
     }
 }
 
-/// What is known of a tree.
-enum Known {
-    /// Nothing in it matters, or it cannot be read.
-    Barren,
-    /// Something in it matters. It is dropped when the last commit that needs it is done; if
-    /// another needs it later, it is reduced again.
-    Fertile(Weak<Reduced>),
+/// Forgets dropped trees when there are this many, and whenever their number has doubled.
+const FERTILE_MIN: usize = 1 << 16;
+
+/// What is known of trees.
+#[derive(Debug)]
+struct Known {
+    /// Trees in which nothing matters, and those that cannot be read: 128 bits of a keyed hash of
+    /// each id. A history has millions, so ids themselves would take too much room.
+    barren: HashSet<u128, TakeLow>,
+    /// Trees in which something matters. They are dropped when the last commit that needs them is
+    /// done; if another needs one later, it is reduced again.
+    fertile: HashMap<ObjectId, Weak<Reduced>, IdHashers>,
+    fertile_max: usize,
+    hashers: [IdHashers; 2],
+}
+
+impl Known {
+    fn new() -> Self {
+        Self {
+            barren: HashSet::default(),
+            fertile: HashMap::default(),
+            fertile_max: FERTILE_MIN,
+            hashers: [IdHashers::default(), IdHashers::default()],
+        }
+    }
+
+    fn key(&self, id: &ObjectId) -> u128 {
+        let [high, low] = [0, 1].map(|at| u128::from(self.hashers[at].hash_one(id)));
+        high << 64 | low
+    }
+
+    /// Returns what is known of a tree; `None` if nothing is.
+    fn get(&self, id: &ObjectId) -> Option<Option<Arc<Reduced>>> {
+        if let Some(reduced) = self.fertile.get(id) {
+            return reduced.upgrade().map(Some);
+        }
+        self.barren.contains(&self.key(id)).then_some(None)
+    }
+
+    fn set_barren(&mut self, id: &ObjectId) {
+        let key = self.key(id);
+        self.barren.insert(key);
+    }
+
+    fn set_fertile(&mut self, reduced: &Arc<Reduced>) {
+        if self.fertile.len() >= self.fertile_max {
+            self.fertile.retain(|_, reduced| reduced.strong_count() > 0);
+            self.fertile_max = FERTILE_MIN.max(2 * self.fertile.len());
+        }
+        let key = self.key(&reduced.id);
+        self.barren.remove(&key);
+        self.fertile.insert(reduced.id, Arc::downgrade(reduced));
+    }
 }
 
 /// Reduces trees, each once.
@@ -115,7 +164,7 @@ pub(crate) struct Reducer<'b, 'r, 's> {
     blobs: &'b BlobSet,
     hash: HashKind,
     reader: &'r mut ObjectReader<'s>,
-    known: HashMap<ObjectId, Known, IdHashers>,
+    known: Known,
     /// Buffers for contents, to be used again.
     spare: Vec<Vec<u8>>,
     pub(crate) unreadable: UnreadableObjects,
@@ -130,7 +179,7 @@ struct Open {
     /// How much of the content is done.
     at: usize,
     blobs: Vec<(Box<[u8]>, u32)>,
-    trees: Vec<(Box<[u8]>, Arc<Reduced>)>,
+    trees: Vec<NamedTree>,
     /// The name of the subtree that is being reduced.
     name: Box<[u8]>,
 }
@@ -141,28 +190,21 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
         hash: HashKind,
         reader: &'r mut ObjectReader<'s>,
     ) -> Self {
+        reader.keep_trees();
         Self {
             blobs,
             hash,
             reader,
-            known: HashMap::default(),
+            known: Known::new(),
             spare: Vec::new(),
             unreadable: UnreadableObjects::default(),
             trees_read: 0,
         }
     }
 
-    /// Returns what is known of a tree; `None` if nothing is.
-    fn recall(&self, id: &ObjectId) -> Option<Option<Arc<Reduced>>> {
-        match self.known.get(id)? {
-            Known::Barren => Some(None),
-            Known::Fertile(reduced) => reduced.upgrade().map(Some),
-        }
-    }
-
     /// Returns what is left of a tree, or `None` if nothing in it matters.
     pub(crate) fn reduce(&mut self, root: ObjectId) -> Option<Arc<Reduced>> {
-        if let Some(known) = self.recall(&root) {
+        if let Some(known) = self.known.get(&root) {
             return known;
         }
         let mut open = vec![self.open(root)?];
@@ -199,7 +241,7 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
     }
 
     fn open(&mut self, id: ObjectId) -> Option<Open> {
-        self.known.insert(id, Known::Barren);
+        self.known.set_barren(&id);
         let mut content = self.spare.pop().unwrap_or_default();
         self.trees_read += 1;
         match self.reader.read_into(&id, &mut content) {
@@ -221,12 +263,7 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
     }
 
     /// Reads on in a tree, up to a subtree about which nothing is known.
-    fn advance(
-        open: &mut Open,
-        blobs: &BlobSet,
-        hash: HashKind,
-        known: &HashMap<ObjectId, Known, IdHashers>,
-    ) -> Next {
+    fn advance(open: &mut Open, blobs: &BlobSet, hash: HashKind, known: &Known) -> Next {
         let Open { content, at, blobs: found, trees, name, .. } = open;
         let len = content.len();
         let mut tree = Tree::new(hash, &content[*at..]);
@@ -237,11 +274,9 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
             };
             match entry.kind() {
                 Some(ObjectKind::Tree) => match known.get(&entry.id) {
-                    Some(Known::Barren) => {}
-                    Some(Known::Fertile(reduced)) if reduced.strong_count() > 0 => {
-                        trees.extend(reduced.upgrade().map(|reduced| (entry.name.into(), reduced)));
-                    }
-                    _ => {
+                    Some(None) => {}
+                    Some(Some(reduced)) => trees.push((entry.name.into(), reduced)),
+                    None => {
                         *name = entry.name.into();
                         *at = len - tree.rest_len();
                         return Next::Subtree(entry.id);
@@ -271,7 +306,7 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
         trees.dedup_by(|b, a| a.0 == b.0 && a.1.id == b.1.id);
         let reduced =
             Arc::new(Reduced { id, blobs: blobs.into(), trees: trees.into_boxed_slice() });
-        self.known.insert(id, Known::Fertile(Arc::downgrade(&reduced)));
+        self.known.set_fertile(&reduced);
         Some(reduced)
     }
 }
@@ -281,6 +316,38 @@ enum Next {
     Subtree(ObjectId),
     Malformed,
     End,
+}
+
+/// Takes keys as their own hashes: they are hashes already.
+#[derive(Clone, Debug, Default)]
+struct TakeLow;
+
+impl BuildHasher for TakeLow {
+    type Hasher = Taken;
+
+    fn build_hasher(&self) -> Taken {
+        Taken(0)
+    }
+}
+
+/// See [`TakeLow`].
+#[derive(Clone, Debug)]
+struct Taken(u64);
+
+impl Hasher for Taken {
+    fn write(&mut self, bytes: &[u8]) {
+        for (at, byte) in bytes.iter().take(8).enumerate() {
+            self.0 |= u64::from(*byte) << (8 * at);
+        }
+    }
+
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// Hashes ids: they are hashes already, but of the repository's choice, so a key is mixed in.

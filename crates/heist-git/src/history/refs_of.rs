@@ -27,10 +27,10 @@ impl CommitWalk {
     #[must_use]
     pub fn refs_containing(&self, commits: &[CommitNumber]) -> Vec<ContainingRefs> {
         let mut results = vec![ContainingRefs::default(); commits.len()];
-        let tips: Vec<(CommitNumber, &Arc<[u8]>)> = self
+        let tips: Vec<(CommitNumber, &[u8])> = self
             .tips
             .iter()
-            .filter_map(|tip| Some((self.number(&tip.commit()?)?, &tip.name)))
+            .filter_map(|tip| Some((self.number(&tip.commit()?)?, tip.name())))
             .collect();
         // Which of the commits each commit can reach, one bit each.
         let mut reaches = vec![0_u64; self.len()];
@@ -60,7 +60,7 @@ impl CommitWalk {
                     bits &= bits - 1;
                     result.count = result.count.map(|count| count + 1);
                     if result.names.len() < NAMES_MAX {
-                        result.names.push(Arc::clone(name));
+                        result.names.push(name.into());
                     }
                 }
             }

@@ -30,8 +30,8 @@ pub(crate) enum Target {
 /// A name and what it points to.
 #[derive(Clone, Debug)]
 pub(crate) struct Tip {
-    /// As people write it: `main`, `v1.0`, `origin/main`, `HEAD`.
-    pub(crate) name: Arc<[u8]>,
+    /// As git writes it: `refs/heads/main`.
+    pub(crate) full_name: Arc<[u8]>,
     pub(crate) target: Target,
     rank: Rank,
 }
@@ -47,6 +47,11 @@ enum Rank {
 }
 
 impl Tip {
+    /// Returns the name as people write it: `main`, `v1.0`, `origin/main`, `HEAD`.
+    pub(crate) fn name(&self) -> &[u8] {
+        short_name(&self.full_name).0
+    }
+
     pub(crate) fn commit(&self) -> Option<ObjectId> {
         match self.target {
             Target::Commit(id) => Some(id),
@@ -90,11 +95,13 @@ impl Tips {
         let mut tips = Self { head: refs.head_commit(), ..Self::default() };
         let mut problems = refs.problems.clone();
         for reference in &refs.refs {
-            let (name, rank) = short_name(&reference.name);
-            tips.add(name.into(), rank, reference.target, reader, &mut visit_tag);
+            let (_, rank) = short_name(&reference.name);
+            let name = reference.name.as_slice().into();
+            tips.add(name, rank, reference.target, reader, &mut visit_tag);
         }
         if let Head::Detached(head) = refs.head {
-            tips.add((*b"HEAD").into(), Rank::Head, head, reader, &mut visit_tag);
+            let name: Arc<[u8]> = (*b"HEAD").into();
+            tips.add(name, Rank::Head, head, reader, &mut visit_tag);
         }
         match layout.linked_work_trees(access) {
             Ok(linked) => {
@@ -103,8 +110,8 @@ impl Tips {
                         continue;
                     };
                     let name = private.file_name().unwrap_or_default().as_encoded_bytes();
-                    let name = [b"worktree ", name].concat();
-                    tips.add(name.into(), Rank::Other, head, reader, &mut visit_tag);
+                    let name: Arc<[u8]> = [b"worktree ", name].concat().into();
+                    tips.add(name, Rank::Other, head, reader, &mut visit_tag);
                 }
             }
             Err(error) => problems.push(error),
@@ -113,26 +120,26 @@ impl Tips {
             Ok(shallow) => tips.shallow = shallow,
             Err(error) => problems.push(error),
         }
-        tips.tips.sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
+        tips.tips.sort_by(|a, b| (a.rank, &a.full_name).cmp(&(b.rank, &b.full_name)));
         (tips, problems)
     }
 
     /// Adds a commit that no ref reaches, such as one that a push brings.
     pub fn add_commit(&mut self, id: ObjectId) {
-        let name: Arc<[u8]> = id.to_string().into_bytes().into();
-        self.tips.push(Tip { name, target: Target::Commit(id), rank: Rank::Other });
+        let full_name = id.to_string().into_bytes().into();
+        self.tips.push(Tip { full_name, target: Target::Commit(id), rank: Rank::Other });
     }
 
     fn add(
         &mut self,
-        name: Arc<[u8]>,
+        full_name: Arc<[u8]>,
         rank: Rank,
         id: ObjectId,
         reader: &mut ObjectReader<'_>,
         visit_tag: &mut impl FnMut(&TagObject, &Tag<'_>),
     ) {
-        match peel(&name, id, reader, visit_tag) {
-            Ok(target) => self.tips.push(Tip { name, target, rank }),
+        match peel(&full_name, id, reader, visit_tag) {
+            Ok(target) => self.tips.push(Tip { full_name, target, rank }),
             Err(error) => self.unreadable.add(id, error),
         }
     }
@@ -172,7 +179,7 @@ fn peel(
         reader.read_into(&id, &mut content)?;
         let tag = Tag::parse(id.hash_kind(), &content);
         let tag = tag.ok_or(ObjectError::Corrupt("a tag that tags nothing"))?;
-        visit_tag(&TagObject { id, name: Arc::clone(name) }, &tag);
+        visit_tag(&TagObject { id, name: short_name(name).0.into() }, &tag);
         id = tag.target;
     }
     Err(ObjectError::EndlessChain)

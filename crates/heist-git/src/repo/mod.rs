@@ -3,6 +3,7 @@
 pub(crate) mod alternates;
 pub(crate) mod config;
 mod head;
+pub(crate) mod find;
 pub(crate) mod layout;
 pub(crate) mod nested;
 pub(crate) mod reflog;

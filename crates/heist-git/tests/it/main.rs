@@ -4,6 +4,7 @@
 mod attribution;
 mod git;
 mod history;
+mod history_scan;
 mod packs;
 
 mod errors;
