@@ -2,8 +2,8 @@
 
 pub(crate) mod alternates;
 pub(crate) mod config;
-mod head;
 pub(crate) mod find;
+mod head;
 pub(crate) mod layout;
 pub(crate) mod nested;
 pub(crate) mod reflog;
