@@ -87,7 +87,10 @@ pub(crate) struct ScanArguments {
     /// heist reads the files as they are staged, and not as they are in the work tree. It reports
     /// only secrets that the versions in HEAD do not have. It never runs git, or anything that a
     /// repository configures. `heist hook install` makes git run this before each commit.
-    #[arg(long, conflicts_with = "explain")]
+    #[arg(
+        long,
+        conflicts_with_all = ["explain", "history", "range", "branch", "commit", "since"]
+    )]
     pub(crate) staged: bool,
 
     /// The output format [default: text]
@@ -172,22 +175,22 @@ pub(crate) struct HistoryArguments {
     ///
     /// A PATH is in a repository or contains some, bare ones too. Messages of commits and annotated
     /// tags are scanned as well. heist never runs git, and fetches and writes nothing.
-    #[arg(long, conflicts_with_all = ["staged", "trace"])]
+    #[arg(long, conflicts_with = "trace")]
     pub(crate) history: bool,
 
     /// Scan only what the commits of A..B introduce; a side that is left out is HEAD
     ///
     /// A and B are branches, tags, ids or beginnings of ids, with ~N or ^ to go back. This option
     /// and the next three imply --history and may be given several times.
-    #[arg(long, value_name = "A..B", conflicts_with_all = ["staged", "trace"])]
+    #[arg(long, value_name = "A..B", conflicts_with = "trace")]
     pub(crate) range: Vec<String>,
 
     /// Scan only what the commits of this branch or tag introduce
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["staged", "trace"])]
+    #[arg(long, value_name = "NAME", conflicts_with = "trace")]
     pub(crate) branch: Vec<String>,
 
     /// Scan only what this commit introduces
-    #[arg(long, value_name = "ID", conflicts_with_all = ["staged", "trace"])]
+    #[arg(long, value_name = "ID", conflicts_with = "trace")]
     pub(crate) commit: Vec<String>,
 
     /// Scan only what was committed on this day (UTC) or later: YYYY-MM-DD
@@ -195,7 +198,7 @@ pub(crate) struct HistoryArguments {
         long,
         value_name = "DATE",
         value_parser = parse_since,
-        conflicts_with_all = ["staged", "trace"]
+        conflicts_with = "trace"
     )]
     pub(crate) since: Option<Date>,
 
