@@ -120,6 +120,9 @@ impl Attribution {
         if let Some(head) = walk.head() {
             let root = reducer.reduce(walk.commits[head as usize].tree);
             places.compare(None, root.as_ref(), &[], What::InHead);
+            if commits.binary_search(&head).is_ok() {
+                roots.insert(head, root);
+            }
         }
         for &number in commits.iter().rev() {
             let tree = walk.commits[number as usize].tree;
