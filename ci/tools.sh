@@ -6,7 +6,7 @@
 #     ci/tools.sh [PROGRAM...]
 set -euo pipefail
 programs=("$@")
-[ ${#programs[@]} -gt 0 ] || programs=(bash mkfifo mount ncdu strace tmux unshare)
+[ ${#programs[@]} -gt 0 ] || programs=(bash git mkfifo mount ncdu strace tmux unshare)
 missing=()
 for program in "${programs[@]}"; do
     command -v "$program" >/dev/null && continue

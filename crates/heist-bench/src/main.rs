@@ -6,9 +6,9 @@
 //!
 //! - `costs` measures heist alone.
 //! - `runtime` starts its HTTP servers as separate processes.
-//! - `walk` and `scan` run every contender as a separate process. Their ratios compare with a
-//!   yardstick: the time of the fastest walk we know how to write, and the CPU time of only reading
-//!   the files.
+//! - `walk`, `scan` and `git` run every contender as a separate process. Their ratios compare with a
+//!   yardstick: the time of the fastest walk we know how to write, the CPU time of only reading the
+//!   files, and that of only decoding the objects.
 //! - `compare` runs a suite of two builds of heist.
 
 mod allocations;
@@ -17,6 +17,7 @@ mod cases;
 mod clock;
 mod contender;
 mod disturbance;
+mod git;
 mod measure;
 mod peers;
 mod queues;
@@ -63,6 +64,9 @@ enum Suite {
     /// Secret scans of whole trees, against kingfisher, gitleaks and others: CPU time, recall,
     /// precision.
     Scan(suite::scan::Options),
+    /// Secret scans of git histories, against kingfisher, gitleaks and trufflehog: CPU time and
+    /// memory.
+    Git(suite::git::Options),
     /// This build of heist against an earlier one.
     Compare(suite::compare::Options),
     /// The yardstick of `walk`: the cheapest walk of a tree.
@@ -74,6 +78,9 @@ enum Suite {
     /// One scan by heist-scan, or the yardstick of `scan`.
     #[command(hide = true)]
     ScanLibrary(scan::library::Options),
+    /// A part of a scan of a history, or the yardstick of `git`.
+    #[command(hide = true)]
+    GitLibrary(git::library::Options),
     /// One walk by heist-walk, as a contender of `walk`.
     #[command(hide = true)]
     HeistWalk(walk::heist_walk::Options),
@@ -95,6 +102,8 @@ fn main() -> ExitCode {
         Suite::Blocking(options) => suite::blocking::run(&options),
         Suite::Walk(options) => suite::walk::run(&options),
         Suite::Scan(options) => suite::scan::run(&options),
+        Suite::Git(options) => suite::git::run(&options),
+        Suite::GitLibrary(options) => git::library::run(&options),
         Suite::Compare(options) => suite::compare::run(&options),
         Suite::Floor(options) => walk::floor::run(&options),
         Suite::Library(options) => walk::libraries::run(&options),

@@ -85,6 +85,10 @@ pub(crate) enum CliError {
     StartScan(ScanError),
     /// The walk cannot be started.
     StartWalk(WalkStartError),
+    /// There is no git repository at, below or above a PATH.
+    NoRepository { path: PathBuf },
+    /// The revisions stand for no commits. `repository` is the one where they were looked for.
+    Revision { repository: Option<PathBuf>, reason: String },
     /// A line cannot be explained.
     Explain(ExplainError),
     /// The staged files cannot be scanned.
@@ -139,6 +143,10 @@ impl CliError {
             Self::AgainstPolicy { .. } => "do without it, or ask the owner of the policy",
             Self::UntrustedIgnoreFiles { .. } => "remove one of the two; --exclude skips files",
             Self::TooManyGlobs(_) => "give fewer globs",
+            Self::NoRepository { .. } => "give a directory that git has a history of",
+            Self::Revision { .. } => {
+                "give branches, tags, ids or beginnings of ids, with ~N or ^ to go back"
+            }
             Self::StdinTwice => "give `-` once",
             Self::StdinClosed => "pipe the text into heist, or give a PATH",
             Self::StartScan(_) | Self::StartWalk(_) => "use fewer threads, with -j",
@@ -204,6 +212,15 @@ impl fmt::Display for CliError {
                 write_rule_error(source, f)
             }
             Self::NoRuleLeft => f.write_str("no rule is left to scan with"),
+            Self::NoRepository { path } => {
+                let path = escape::for_terminal(path.as_os_str());
+                write!(f, "there is no git repository at, below or above '{path}'")
+            }
+            Self::Revision { repository: None, reason } => f.write_str(&escape::visible(reason)),
+            Self::Revision { repository: Some(path), reason } => {
+                let path = escape::for_terminal(path.as_os_str());
+                write!(f, "in '{path}', {}", escape::visible(reason))
+            }
             Self::Baseline(error) => write_baseline_error(error, f),
             Self::NotInBaseline { path, fingerprint } => {
                 write!(f, "the baseline '{}' has no entry {fingerprint}", shown(path))
@@ -274,6 +291,8 @@ impl std::error::Error for CliError {
             | Self::UntrustedIgnoreFiles { .. }
             | Self::AgainstPolicy { .. }
             | Self::NoRuleLeft
+            | Self::NoRepository { .. }
+            | Self::Revision { .. }
             | Self::StdinTwice
             | Self::StdinClosed => None,
         }

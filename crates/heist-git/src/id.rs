@@ -100,6 +100,11 @@ impl ObjectId {
         Self::from_bytes(&bytes[..len])
     }
 
+    /// Returns the id of zeros.
+    pub(crate) const fn null(kind: HashKind) -> Self {
+        Self { bytes: [0; 32], kind }
+    }
+
     /// Returns the bytes of the id.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

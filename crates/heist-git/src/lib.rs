@@ -13,6 +13,7 @@
 //! | commits, trees and tags | [`Commit`], [`Tree`], [`Tag`]: parsed where they lie |
 //! | names: branches, tags, `HEAD`, reflogs | [`Refs`], [`Layout::reflogs`] |
 //! | what the next commit changes | [`Index::staged`], [`Layout::head_commit`] |
+//! | the commits that introduced and removed a blob | [`CommitWalk`], [`Attribution`] |
 //! | parents of commits, fast | [`CommitGraph`] |
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@
 mod access;
 mod bytes;
 mod delta;
+mod history;
 mod id;
 mod index;
 mod inflate;
@@ -35,6 +37,11 @@ mod sweep;
 
 pub use access::{Access, Trust};
 pub use delta::DeltaOp;
+pub use history::{
+    Attribution, AttributionLimits, BlobCounts, BlobPlace, BlobSet, CommitNumber, CommitWalk,
+    ContainingRefs, HistoryError, HistoryProgress, HistoryReport, HistoryScan, Introduced,
+    IntroducedGaps, RevisionError, Revisions, TagObject, Tips, UnreadableObjects,
+};
 pub use id::{HashKind, ObjectId};
 pub use index::{
     Index, IndexEntries, IndexEntry, StagedBlob, StagedChange, StagedProblem, StagedSummary,
@@ -43,6 +50,7 @@ pub use object::{Object, ObjectKind};
 pub use pack::commit_graph::{CommitGraph, GraphCommit, GraphPosition};
 pub use parse::{Commit, Signature, Tag, Tree, TreeEntry};
 pub use problem::{FileError, FileProblem, ObjectError};
+pub use repo::find::{FoundRepositories, find_repositories, is_repository};
 pub use repo::layout::Layout;
 pub use repo::reflog::ReflogEntry;
 pub use repo::refs::{Head, Ref, Refs};

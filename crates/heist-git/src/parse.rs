@@ -136,6 +136,11 @@ impl<'a> Tree<'a> {
         Self { hash, rest: content }
     }
 
+    /// Returns the number of bytes that were not iterated over yet.
+    pub(crate) const fn rest_len(&self) -> usize {
+        self.rest.len()
+    }
+
     fn next_entry(&mut self) -> Option<TreeEntry<'a>> {
         let (mode, rest) = split_once(self.rest, b' ')?;
         let (name, rest) = split_once(rest, 0)?;

@@ -2,6 +2,7 @@
 
 use crate::confidence::Confidence;
 use crate::encoding::Encoding;
+use crate::history_place::HistoryPlace;
 use crate::masked::{Fingerprint, Secret};
 use crate::tree_rules::Standing;
 use std::borrow::Cow;
@@ -51,6 +52,9 @@ pub struct Finding {
     pub allowed: bool,
     /// Who wants the finding, and whether the scanned tree hides it.
     pub standing: Standing,
+    /// Where in a git history it is, if a history was scanned. Then [`path`](Finding::path) is no
+    /// file that could be opened.
+    pub history: Option<Arc<HistoryPlace>>,
 }
 
 impl Finding {
@@ -87,6 +91,7 @@ impl Finding {
             reason: Cow::Borrowed(""),
             allowed: false,
             standing: Standing::Chosen,
+            history: None,
         }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod costs;
 pub(crate) mod devices;
 pub(crate) mod executor;
 pub(crate) mod gates;
+pub(crate) mod git;
 pub(crate) mod hostile;
 pub(crate) mod runtime;
 pub(crate) mod scan;

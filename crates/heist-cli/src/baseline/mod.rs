@@ -20,7 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::messages::Messages;
 use crate::output_file::{OutputFile, say_leftovers};
 use crate::scan::arguments::{
-    DetectionArguments, RunArguments, SelectionArguments, parse_confidence,
+    DetectionArguments, HistoryArguments, RunArguments, SelectionArguments, parse_confidence,
 };
 use crate::scan::found_baseline;
 use crate::scan::settings;
@@ -87,6 +87,9 @@ pub(crate) struct BaselineArguments {
     /// Record findings of at least this confidence: low, medium, high, certain [default: medium]
     #[arg(short, long, value_name = "LEVEL", value_parser = parse_confidence)]
     confidence: Option<Confidence>,
+
+    #[command(flatten)]
+    history: HistoryArguments,
 
     #[command(flatten)]
     detection: DetectionArguments,

@@ -12,6 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::messages::Messages;
 use crate::output_file::say_leftovers;
 use crate::path_masker::PathMasker;
+use crate::scan::history::HistorySettings;
 use crate::scan::overwrite::refuse_own_file;
 use crate::scan::settings::{self, Settings};
 use crate::scan::summary::EndedEarly;
@@ -130,9 +131,12 @@ pub(super) fn run(
         messages.say("the baseline is unchanged");
         return Ok(interrupt.exit());
     }
-    let prune = arguments.prune && summary.is_complete();
+    let prune = arguments.prune && summary.is_complete() && settings.history.is_none();
     if arguments.prune && !prune {
-        messages.say("--prune removes nothing, because not everything was scanned");
+        messages.say(match settings.history {
+            None => "--prune removes nothing, because not everything was scanned",
+            Some(_) => "--prune removes nothing after a scan of a history",
+        });
     }
     let update = Update { secrets: &secrets, is_complete: summary.is_complete(), prune };
     let (baseline, printed) = update.apply(&settings, messages);
@@ -152,6 +156,7 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<RecordPlan
         (&arguments.detection, &arguments.selection, &arguments.run),
         &files,
     )?;
+    settings.history = HistorySettings::of(&arguments.history);
     if let Some(demand) = settings.policies.forbids("baseline") {
         return Err(CliError::AgainstPolicy { what: "`heist baseline`".to_owned(), demand });
     }

@@ -4,7 +4,10 @@
 //! option that affects the findings, and no option that affects only the output. They find the same
 //! configuration file, because the first PATH is the same.
 
-use super::arguments::{DetectionArguments, RunArguments, ScanArguments, SelectionArguments};
+use super::arguments::{
+    DetectionArguments, HistoryArguments, RunArguments, ScanArguments, SelectionArguments,
+};
+use super::history::HistorySettings;
 use super::settings::is_stdin;
 use crate::shell::quoted;
 use heist_scan::Confidence;
@@ -25,6 +28,8 @@ pub(crate) struct Advice {
     pub(crate) read_stdin: bool,
     /// Whether the run scanned what is staged, which no baseline can record as a whole.
     pub(crate) is_staged: bool,
+    /// Whether the run scans histories.
+    pub(crate) is_of_history: bool,
 }
 
 impl Advice {
@@ -42,6 +47,7 @@ impl Advice {
             scan: with("scan", "--baseline"),
             is_staged: arguments.staged,
             read_stdin: arguments.paths.iter().any(|path| is_stdin(path)),
+            is_of_history: HistorySettings::of(&arguments.history).is_some(),
         }
     }
 }
@@ -94,12 +100,14 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         exit_code_incomplete: _,
         fail_on_hidden: _,
         no_fail_on_hidden: _,
+        history,
         detection,
         selection,
         run,
     } = arguments;
     line.flags([(*staged, "--staged")]);
     line.options("--confidence", confidence.map(Confidence::as_str));
+    repeat_history(history, line);
     repeat_detection(detection, line);
     repeat_selection(selection, line);
     let RunArguments {
@@ -130,6 +138,16 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         line.word(OsStr::new("--"));
     }
     paths.iter().for_each(|path| line.word(path.as_os_str()));
+}
+
+fn repeat_history(history: &HistoryArguments, line: &mut CommandLine) {
+    let HistoryArguments { history, range, branch, commit, since, unreachable, verify_delta: _ } =
+        history;
+    line.flags([(*history, "--history"), (*unreachable, "--unreachable")]);
+    line.options("--range", range);
+    line.options("--branch", branch);
+    line.options("--commit", commit);
+    line.options("--since", since.map(|day| day.to_string()));
 }
 
 fn repeat_detection(detection: &DetectionArguments, line: &mut CommandLine) {

@@ -8,6 +8,7 @@ use crate::color::ColorChoice;
 use crate::units::parse_size;
 use clap::{Args, ValueEnum};
 use heist_scan::Confidence;
+use heist_scan::suppress::Date;
 use std::ffi::OsString;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -65,6 +66,7 @@ Examples:
   heist baseline                          record the secrets that exist now ...
   heist scan                              ... and report only new ones
   heist scan --format sarif -o out.sarif  write a report for a code scanning service
+  heist scan --history                    scan every commit of the repository
   heist scan --staged                     scan what the next commit adds
   git diff | heist scan -                 scan what the changes of the working tree add
   heist scan --explain src/app.py:12      say why line 12 is reported or not";
@@ -85,7 +87,10 @@ pub(crate) struct ScanArguments {
     /// heist reads the files as they are staged, and not as they are in the work tree. It reports
     /// only secrets that the versions in HEAD do not have. It never runs git, or anything that a
     /// repository configures. `heist hook install` makes git run this before each commit.
-    #[arg(long, conflicts_with = "explain")]
+    #[arg(
+        long,
+        conflicts_with_all = ["explain", "history", "range", "branch", "commit", "since"]
+    )]
     pub(crate) staged: bool,
 
     /// The output format [default: text]
@@ -117,7 +122,10 @@ pub(crate) struct ScanArguments {
     #[arg(
         long,
         value_name = "PATH:LINE",
-        conflicts_with_all = ["format", "output", "show_secrets", "sorted", "trace", "stats"]
+        conflicts_with_all = [
+            "format", "output", "show_secrets", "sorted", "trace", "stats", "history", "range",
+            "branch", "commit", "since",
+        ]
     )]
     pub(crate) explain: Option<OsString>,
 
@@ -147,6 +155,9 @@ pub(crate) struct ScanArguments {
     pub(crate) no_fail_on_hidden: bool,
 
     #[command(flatten)]
+    pub(crate) history: HistoryArguments,
+
+    #[command(flatten)]
     pub(crate) detection: DetectionArguments,
 
     #[command(flatten)]
@@ -154,6 +165,52 @@ pub(crate) struct ScanArguments {
 
     #[command(flatten)]
     pub(crate) run: RunArguments,
+}
+
+/// The options about git histories.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "History")]
+pub(crate) struct HistoryArguments {
+    /// Scan the git history of each PATH instead of its files: every version of every file once
+    ///
+    /// A PATH is in a repository or contains some, bare ones too. Messages of commits and annotated
+    /// tags are scanned as well. heist never runs git, and fetches and writes nothing.
+    #[arg(long, conflicts_with = "trace")]
+    pub(crate) history: bool,
+
+    /// Scan only what the commits of A..B introduce; a side that is left out is HEAD
+    ///
+    /// A and B are branches, tags, ids or beginnings of ids, with ~N or ^ to go back. This option
+    /// and the next three imply --history and may be given several times.
+    #[arg(long, value_name = "A..B", conflicts_with = "trace")]
+    pub(crate) range: Vec<String>,
+
+    /// Scan only what the commits of this branch or tag introduce
+    #[arg(long, value_name = "NAME", conflicts_with = "trace")]
+    pub(crate) branch: Vec<String>,
+
+    /// Scan only what this commit introduces
+    #[arg(long, value_name = "ID", conflicts_with = "trace")]
+    pub(crate) commit: Vec<String>,
+
+    /// Scan only what was committed on this day (UTC) or later: YYYY-MM-DD
+    #[arg(
+        long,
+        value_name = "DATE",
+        value_parser = parse_since,
+        conflicts_with = "trace"
+    )]
+    pub(crate) since: Option<Date>,
+
+    /// Also report secrets that no branch or tag leads to, such as those of dropped stashes
+    ///
+    /// heist scans them in any case, and without this option counts them.
+    #[arg(long, requires = "history")]
+    pub(crate) unreachable: bool,
+
+    /// Scan every blob whole as well, and compare that with the scan of the changes
+    #[arg(long, requires = "history")]
+    pub(crate) verify_delta: bool,
 }
 
 /// The options about rules.
@@ -407,6 +464,22 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, DurationError> {
         _ => return Err(DurationError::Invalid),
     };
     number.checked_mul(unit_ms).map(Duration::from_millis).ok_or(DurationError::TooLong)
+}
+
+/// A text that is not a day.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InvalidDate;
+
+impl fmt::Display for InvalidDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a date; write it as YYYY-MM-DD")
+    }
+}
+
+impl std::error::Error for InvalidDate {}
+
+fn parse_since(text: &str) -> Result<Date, InvalidDate> {
+    Date::parse(text).ok_or(InvalidDate)
 }
 
 #[cfg(test)]

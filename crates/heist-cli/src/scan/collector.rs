@@ -9,12 +9,14 @@
 
 use super::format::jsonl;
 use super::hidden::{Hidden, HiddenFindings, HidingRules};
+use super::history_place::ReportedPlace;
 use super::output::ReportOutput;
 use super::report_buffer::ReportBuffer;
 use super::reported_finding::ReportedFinding;
 use super::stream::Stream;
 use super::summary::{Listed, Unreported};
 use super::suppression::{Suppression, SuppressionReason};
+use super::text_masker::TextMasker;
 use heist::CancelToken;
 use heist_scan::{Confidence, Finding, Sink};
 use std::cell::RefCell;
@@ -40,6 +42,8 @@ pub(crate) struct CollectorOptions {
 pub(crate) struct Collector {
     options: CollectorOptions,
     suppression: Suppression,
+    /// Masks the texts of commits, unless secrets are shown.
+    text_masker: Option<TextMasker>,
     /// Whether each finding is written as soon as it arrives.
     streams: bool,
     /// Cancels the scan.
@@ -101,7 +105,8 @@ impl Collector {
             streamed: Listed::default(),
             reported: 0,
         });
-        Self { options, suppression, streams, cancel, state }
+        let text_masker = (!options.show_secrets).then(TextMasker::default);
+        Self { options, suppression, text_masker, streams, cancel, state }
     }
 
     fn state(&self) -> MutexGuard<'_, CollectorState> {
@@ -202,7 +207,11 @@ impl Sink for Collector {
         if let Some(until) = self.suppression.accepted_until(&finding) {
             finding.reason = format!("{}; accepted until {until}", finding.reason).into();
         }
-        let reported = ReportedFinding::new(finding, path, self.options.show_secrets);
+        let history = finding.history.take();
+        let history = history
+            .map(|place| Box::new(ReportedPlace::new(&place, &finding, self.text_masker.as_ref())));
+        let mut reported = ReportedFinding::new(finding, path, self.options.show_secrets);
+        reported.history = history;
         if self.streams {
             LINE.with_borrow_mut(|line| self.write(&reported, line));
             return;

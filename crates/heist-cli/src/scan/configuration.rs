@@ -21,7 +21,7 @@ use std::time::Duration;
 use toml::Value;
 
 /// The options that work only on the command line.
-const COMMAND_LINE_ONLY: [&str; 13] = [
+const COMMAND_LINE_ONLY: [&str; 20] = [
     "staged",
     "diff",
     "no-diff",
@@ -35,6 +35,13 @@ const COMMAND_LINE_ONLY: [&str; 13] = [
     "policy",
     "quiet",
     "exit-code-incomplete",
+    "history",
+    "range",
+    "branch",
+    "commit",
+    "since",
+    "unreachable",
+    "verify-delta",
 ];
 
 /// The settings in a configuration file.

@@ -2,6 +2,7 @@
 
 use super::diff::scan_stdin;
 use super::hidden::{Hidden, HidingSetting};
+use super::history::{self, ScannedHistory};
 use super::named::NamedPaths;
 use super::origin::Setting;
 use super::settings::{Settings, is_stdin};
@@ -31,7 +32,7 @@ pub(crate) const STDIN_NAME: &str = "stdin";
 /// The maximum number of findings of one kind per file. A kind is a level of confidence, or
 /// findings that a comment allows. A file with more has false alarms, or more than a person can
 /// review.
-const FINDINGS_OF_FILE_MAX: u64 = 100_000;
+pub(super) const FINDINGS_OF_FILE_MAX: u64 = 100_000;
 
 /// With more threads than this, each one reads smaller chunks, so that the memory of all buffers
 /// stays small.
@@ -49,13 +50,15 @@ pub(crate) struct Scanned {
     /// The reports of the paths and of stdin.
     pub(crate) reports: Vec<ScanReport>,
     /// The number of submodules with staged changes, which are not scanned.
-    submodules: u64,
+    pub(crate) submodules: u64,
     /// Rules that are too large to be used.
     pub(crate) failed_rules: Vec<String>,
     /// The PATHs that were named but not scanned.
-    missed: Vec<Gap>,
+    pub(crate) missed: Vec<Gap>,
     /// Why the scan ended before stdin did, if it did.
-    stdin_ended: Option<EndedEarly>,
+    pub(crate) stdin_ended: Option<EndedEarly>,
+    /// The scans of histories.
+    pub(crate) histories: Vec<ScannedHistory>,
     /// Whether the trace could not be written.
     pub(crate) trace_failed: bool,
     pub(crate) elapsed: Duration,
@@ -73,6 +76,9 @@ pub(crate) fn scan(
     trace: Option<TraceFile>,
     messages: &Arc<Messages>,
 ) -> Result<Scanned, CliError> {
+    if let Some(history) = &settings.history {
+        return history::scan(history, settings, detector, sink, interrupt, messages);
+    }
     let started = Instant::now();
     let deadline = settings.deadline;
     let progress = ScanProgress::new();
@@ -125,6 +131,7 @@ pub(crate) fn scan(
         failed_rules,
         missed: named.take(),
         stdin_ended,
+        histories: Vec::new(),
         trace_failed,
         elapsed: started.elapsed(),
     })
@@ -204,7 +211,12 @@ pub(crate) fn summary(
         configurations: settings.configurations.clone(),
         policies: settings.policies.files().cloned().collect(),
         overruled: settings.overruled.clone(),
+        histories: scanned.histories.clone(),
+        unscanned_histories: Vec::new(),
     };
+    for history in &scanned.histories {
+        history.add_to(&mut summary, output_failed);
+    }
     for report in &scanned.reports {
         let outcomes = &report.outcomes;
         summary.files += outcomes.scanned

@@ -12,6 +12,8 @@
 //! | `found_baseline` | the baseline that a scan uses by itself |
 //! | `rules` | the detector that the settings ask for |
 //! | `rule_files` | merges several rule files |
+//! | `history` | scans git histories, and says when one was not scanned |
+//! | `history_place` | where in a history a finding is, masked |
 //! | `hidden` | what the scanned tree hides, and by what |
 //! | `suppression` | which findings are not reported, and why |
 //! | `places` | the paths of findings, independent of how the user spelled the PATHs |
@@ -31,6 +33,7 @@
 //! | `staged` | the files that the next commit changes |
 //! | `path_filter` | leaves out files that no walk visits |
 //! | `stream` | batches the lines of `jsonl` |
+//! | `text_masker` | masks secrets in the texts of commits |
 //! | `stats` | the output of `--stats` |
 
 mod advice;
@@ -45,6 +48,8 @@ pub(crate) mod explain;
 mod format;
 pub(crate) mod found_baseline;
 mod hidden;
+pub(crate) mod history;
+mod history_place;
 #[cfg(test)]
 mod hostile_files_tests;
 #[cfg(test)]
@@ -70,6 +75,7 @@ pub(crate) mod stdin;
 mod stream;
 pub(crate) mod summary;
 pub(crate) mod suppression;
+mod text_masker;
 
 pub(crate) use arguments::ScanArguments;
 pub(crate) use run::run;

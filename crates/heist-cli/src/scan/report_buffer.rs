@@ -67,7 +67,8 @@ impl ReportBuffer {
 fn bytes_of(finding: &ReportedFinding) -> usize {
     let ReportedFinding { secret, excerpt, path, reason, .. } = finding;
     let reason = if matches!(reason, Cow::Owned(_)) { reason.len() } else { 0 };
-    FINDING_BYTES + secret.len() + excerpt.len() + path.as_os_str().len() + reason
+    let history = finding.history.as_ref().map_or(0, |place| place.size());
+    FINDING_BYTES + history + secret.len() + excerpt.len() + path.as_os_str().len() + reason
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! Secrets are masked when it is created, so code that prints it cannot reveal them.
 
+use super::history_place::ReportedPlace;
 use heist_scan::{Confidence, Encoding, Finding, Fingerprint, Standing};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -32,6 +33,8 @@ pub(crate) struct ReportedFinding {
     pub(crate) reason: Cow<'static, str>,
     /// Whether the scanned tree wrote the rule, and so its texts.
     pub(crate) is_by_tree: bool,
+    /// Where in a git history it is. Then `path` is no file.
+    pub(crate) history: Option<Box<ReportedPlace>>,
 }
 
 impl ReportedFinding {
@@ -62,6 +65,7 @@ impl ReportedFinding {
             confidence: finding.confidence,
             reason: finding.reason,
             is_by_tree: finding.standing == Standing::Added,
+            history: None,
         }
     }
 
@@ -73,7 +77,8 @@ impl ReportedFinding {
     /// Returns the sort key: the path, then the location. No two findings have the same key.
     fn order(&self) -> impl Ord + '_ {
         let path = self.path.as_os_str().as_encoded_bytes();
-        (path, self.offset.start, self.offset.end, &*self.rule, self.fingerprint)
+        let object = self.history.as_ref().map(|place| &*place.object);
+        (path, self.offset.start, self.offset.end, &*self.rule, self.fingerprint, object)
     }
 }
 
@@ -158,6 +163,7 @@ pub(super) mod tests {
             confidence,
             reason: "it says so".into(),
             is_by_tree: false,
+            history: None,
         }
     }
 

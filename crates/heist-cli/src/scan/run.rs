@@ -5,6 +5,7 @@ use super::collector::{Collected, Collector, CollectorOptions};
 use super::engine;
 use super::explain;
 use super::format::{self, Report, TextStyle, jsonl};
+use super::history;
 use super::output::ReportOutput;
 use super::overwrite::refuse_own_file;
 use super::rules::{self, Detection};
@@ -81,6 +82,12 @@ pub(crate) fn run(
     let mut summary = engine::summary(&scanned, &settings, counts, write_failed);
     summary.hidden.entries.splice(0..0, std::mem::take(&mut collected.hidden.entries));
     engine::say_gaps(&summary, messages);
+    if settings.history.is_none() && settings.staged.is_none() {
+        summary.unscanned_histories = history::unscanned(&settings.paths);
+    }
+    if !settings.quiet {
+        history::say_notes(&summary, messages);
+    }
     let own = summary.unreported.in_own_files;
     if own > 0 && !settings.quiet {
         let findings = if own == 1 { "1 finding" } else { &format!("{} findings", grouped(own)) };

@@ -12,6 +12,7 @@ use super::configuration::{Configuration, Privileged, Tuning};
 use super::configuration_files::{ConfigurationFiles, TreeConfiguration};
 use super::found_baseline;
 use super::hidden::{HidingRules, HidingSetting};
+use super::history::HistorySettings;
 use super::obedience::{forbid, reset};
 use super::origin::{NamedFile, Origin, Setting, SettingName};
 use super::policy::{Overruled, Policies};
@@ -92,6 +93,8 @@ pub(crate) struct Settings {
     pub(crate) quiet: bool,
     pub(crate) stats: bool,
     pub(crate) trace: Option<PathBuf>,
+    /// What of git histories is scanned, instead of files.
+    pub(crate) history: Option<HistorySettings>,
 }
 
 /// A configuration file in use, as reports name it.
@@ -145,6 +148,7 @@ pub(crate) fn of_scan(
         (&arguments.detection, &arguments.selection, &arguments.run),
         &files,
     )?;
+    settings.history = HistorySettings::of(&arguments.history);
     if arguments.no_baseline {
         settings.baseline = None;
     } else if settings.baseline.is_none() && !arguments.run.no_config && !settings.untrusted {
@@ -393,6 +397,7 @@ impl Settings {
             quiet: run.quiet,
             stats: sources.trusted(stats, |file| file.stats).unwrap_or_default(),
             trace: run.trace.clone(),
+            history: None,
         };
         settings.obey()?;
         Ok(settings)

@@ -1,6 +1,7 @@
 //! [`Summary`]: the result of a scan besides its findings.
 
 use super::hidden::Hidden;
+use super::history::ScannedHistory;
 use super::policy::Overruled;
 use super::settings::ConfigurationInUse;
 use heist_scan::Confidence;
@@ -129,6 +130,10 @@ pub(crate) struct Summary {
     /// The policies in effect, and what they overrule.
     pub(crate) policies: Vec<Arc<Path>>,
     pub(crate) overruled: Vec<Overruled>,
+    /// The histories that were scanned instead of files.
+    pub(crate) histories: Vec<ScannedHistory>,
+    /// The scanned PATHs whose histories were not scanned.
+    pub(crate) unscanned_histories: Vec<PathBuf>,
 }
 
 impl Summary {

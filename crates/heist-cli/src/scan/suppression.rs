@@ -7,8 +7,8 @@ use crate::error::reason;
 use crate::escape;
 use crate::messages::Messages;
 use crate::units::grouped;
-use heist_scan::suppress::{Acceptance, Baseline, Date, GitleaksIgnore, IgnoreNote};
-use heist_scan::{Finding, read_small_file};
+use heist_scan::suppress::{Acceptance, Baseline, Date, GitleaksIgnore, IgnoreNote, UnusedReason};
+use heist_scan::{Finding, HistoryPlace, read_small_file};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,7 @@ impl Suppression {
     /// the current directory. With `--untrusted` it reads none, and comments have no effect; a
     /// policy can forbid each of the two.
     pub(crate) fn read(settings: &Settings, messages: &Messages) -> Self {
-        let Settings { paths, quiet, untrusted, .. } = settings;
+        let Settings { paths, quiet, untrusted, history, .. } = settings;
         let roots = ScannedRoots::new(paths);
         if *untrusted {
             return Self { roots, ignores_comments: true, ..Self::default() };
@@ -109,7 +109,10 @@ impl Suppression {
             let shown = escape::for_terminal(file.as_os_str()).into_owned();
             match read_small_file(&file, IGNORE_BYTES_MAX) {
                 Ok(content) => {
-                    let (ignored, notes) = GitleaksIgnore::parse(&content);
+                    let (ignored, mut notes) = GitleaksIgnore::parse(&content);
+                    if history.is_some() {
+                        notes.retain(|note| note.reason != UnusedReason::Commit);
+                    }
                     if !*quiet {
                         say_unused(&notes, &shown, messages);
                     }
@@ -151,12 +154,19 @@ impl Suppression {
     pub(crate) fn is_accepted(&self, finding: &Finding, is_of_tree: bool) -> bool {
         let in_baseline = || self.acceptance(finding) == Acceptance::Accepted;
         let in_tree_baseline = || {
-            self.tree_baseline.is_some() && finding.path.canonicalize().ok() == self.tree_baseline
+            self.tree_baseline.is_some()
+                && finding.history.is_none()
+                && finding.path.canonicalize().ok() == self.tree_baseline
         };
-        (!is_of_tree && in_baseline()) || (self.is_own(&finding.path) && !in_tree_baseline())
+        (!is_of_tree && in_baseline()) || (self.is_own(finding) && !in_tree_baseline())
     }
 
-    fn is_own(&self, path: &Path) -> bool {
+    fn is_own(&self, finding: &Finding) -> bool {
+        let path = &*finding.path;
+        if finding.history.is_some() {
+            // The path is one in a commit, and not that of a file.
+            return false;
+        }
         // Compare names first: resolving a path is a system call, and there may be many findings.
         let has_name = self.own.iter().any(|own| own.file_name() == path.file_name());
         has_name && path.canonicalize().is_ok_and(|path| self.own.contains(&path))
@@ -167,6 +177,9 @@ impl Suppression {
         if self.ignored.iter().all(|(_, ignored)| ignored.is_empty()) {
             return None;
         }
+        if let Some(place) = &finding.history {
+            return self.ignoring_file_of_history(finding, place);
+        }
         let real = self.roots.real(&finding.path).or_else(|| finding.path.canonicalize().ok());
         let path = real.as_deref().unwrap_or(&finding.path);
         let (directory, _) = self.ignored.iter().find(|(directory, ignored)| {
@@ -176,6 +189,22 @@ impl Suppression {
                 let below = below.as_os_str().as_encoded_bytes();
                 ignored.contains(below, &finding.rule, finding.line)
             })
+        })?;
+        Some(directory.join(IGNORE_FILE))
+    }
+
+    /// Returns the `.gitleaksignore` that lists a finding in a history: with its commit, or by its
+    /// path in the repository alone.
+    fn ignoring_file_of_history(&self, finding: &Finding, place: &HistoryPlace) -> Option<PathBuf> {
+        let commit = place.introduced.as_ref().map(|commit| &*commit.id);
+        let real = place.repository.canonicalize().ok()?;
+        let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+        let (directory, _) = self.ignored.iter().find(|(directory, ignored)| {
+            let with_commit = commit.is_some_and(|commit| {
+                ignored.contains_in_commit(commit, &place.path, &finding.rule, finding.line)
+            });
+            let is_at_top = *directory == real || Some(directory) == here.as_ref();
+            with_commit || (is_at_top && ignored.contains(&place.path, &finding.rule, finding.line))
         })?;
         Some(directory.join(IGNORE_FILE))
     }
@@ -206,7 +235,7 @@ impl Suppression {
         if self.ignoring_file(finding).is_some() {
             return Some(SuppressionReason::InGitleaksIgnore);
         }
-        self.is_own(&finding.path).then_some(SuppressionReason::InOwnFile)
+        self.is_own(finding).then_some(SuppressionReason::InOwnFile)
     }
 }
 

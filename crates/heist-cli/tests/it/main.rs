@@ -32,6 +32,7 @@ mod scan_end;
 mod scan_explain;
 mod scan_faults;
 mod scan_formats;
+mod scan_history;
 mod scan_hostile_rules;
 mod scan_masking;
 mod scan_memory;

@@ -2,6 +2,7 @@
 
 pub(crate) mod alternates;
 pub(crate) mod config;
+pub(crate) mod find;
 mod head;
 pub(crate) mod layout;
 pub(crate) mod nested;

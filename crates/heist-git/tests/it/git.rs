@@ -93,6 +93,12 @@ impl Repo {
         text.lines().next().unwrap_or_default().to_owned()
     }
 
+    /// Runs git with this input, and returns the first line that it prints.
+    pub(crate) fn line_with(&self, arguments: &[&str], input: &[u8]) -> String {
+        let text = String::from_utf8(self.git_with(arguments, input)).unwrap();
+        text.lines().next().unwrap_or_default().to_owned()
+    }
+
     pub(crate) fn id(&self, name: &str) -> ObjectId {
         ObjectId::from_hex(self.line(&["rev-parse", name]).as_bytes()).unwrap()
     }

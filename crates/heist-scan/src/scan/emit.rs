@@ -80,6 +80,7 @@ impl RuleTextCache {
             reason: found.reason.clone(),
             allowed: captured.allowed,
             standing: found.standing,
+            history: None,
         }
     }
 
@@ -117,6 +118,7 @@ impl RuleTextCache {
             reason: found.reason.clone(),
             allowed: false,
             standing: found.standing,
+            history: None,
         }
     }
 }

@@ -47,6 +47,17 @@ impl Date {
         Self::of_days(since.as_secs() / (24 * 60 * 60))
     }
 
+    /// Returns when the day begins in UTC, in seconds since 1970; negative before.
+    #[must_use]
+    pub fn seconds(self) -> i64 {
+        let years = i64::from(self.year) - 1;
+        let of_years = 365 * years + years / 4 - years / 100 + years / 400;
+        let of_months: i64 =
+            (1..self.month).map(|month| i64::from(days_of_month(self.year, month))).sum();
+        // 719,162 days from 0001-01-01 to 1970-01-01.
+        (of_years + of_months + i64::from(self.day) - 1 - 719_162) * 86_400
+    }
+
     /// Returns the day that is `days` after 1970-01-01, or the last day of the year 9999.
     fn of_days(mut days: u64) -> Self {
         for year in 1970..=9999 {
@@ -123,6 +134,9 @@ mod tests {
             (u64::MAX, "9999-12-31"),
         ] {
             assert_eq!(Date::of_days(days).to_string(), text);
+            if days < u64::MAX {
+                assert_eq!(Date::of_days(days).seconds(), days as i64 * 86_400);
+            }
         }
         assert!(Date::today() > Date::parse("2025-01-01").expect("a day"));
     }

@@ -1,9 +1,9 @@
 //! [`GitleaksIgnore`]: the findings that a `.gitleaksignore` file lists, one per line:
 //! `path:rule:line`.
 //!
-//! Parsing never fails: a line that cannot be used becomes an [`IgnoreNote`]. That includes lines
-//! with a commit before the path (`commit:path:rule:line`), which refer to a git history and not to
-//! files. A path may contain colons and any bytes.
+//! Parsing never fails: a line that cannot be used becomes an [`IgnoreNote`]. Lines with a commit
+//! before the path (`commit:path:rule:line`) refer to a git history and not to files, so there is a
+//! note about them, too. A path may contain colons and any bytes.
 //!
 //! Not guaranteed: when a secret moves to another line, its entry no longer applies. A
 //! [`Baseline`](super::Baseline) identifies the secret itself instead.
@@ -31,6 +31,8 @@ const COMMIT_LENGTHS: [usize; 2] = [40, 64];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitleaksIgnore {
     findings: HashSet<IgnoredFinding>,
+    /// The findings in commits, by the commit's id.
+    in_commits: HashSet<(Box<[u8]>, IgnoredFinding)>,
 }
 
 /// A path, the name of a rule, and a line number.
@@ -79,7 +81,11 @@ impl GitleaksIgnore {
                 continue;
             }
             match parse_line(line) {
-                Ok(finding) => ignored.insert(finding),
+                Ok((None, finding)) => ignored.insert(finding),
+                Ok((Some(commit), finding)) => {
+                    ignored.insert_in_commit(&commit, finding);
+                    notes.push(IgnoreNote { line: number, reason: UnusedReason::Commit });
+                }
                 Err(reason) => notes.push(IgnoreNote { line: number, reason }),
             }
         }
@@ -93,6 +99,23 @@ impl GitleaksIgnore {
         self.findings.insert((path, rule, line));
     }
 
+    fn insert_in_commit(&mut self, commit: &[u8], (path, rule, line): IgnoredFinding) {
+        let commit: Box<[u8]> = commit.to_ascii_lowercase().into();
+        for &rule in our_names(&rule) {
+            self.in_commits.insert((commit.clone(), (path.clone(), rule.into(), line)));
+        }
+        self.in_commits.insert((commit, (path, rule, line)));
+    }
+
+    /// Returns `true` if the file lists the finding together with the commit that introduced it.
+    /// `commit` is its id in lower-case hexadecimal digits, and `path` the path in the repository.
+    #[must_use]
+    pub fn contains_in_commit(&self, commit: &str, path: &[u8], rule: &str, line: u64) -> bool {
+        let finding = || (path.into(), rule.into(), line);
+        !self.in_commits.is_empty()
+            && self.in_commits.contains(&(commit.as_bytes().into(), finding()))
+    }
+
     /// Returns `true` if the file lists the finding. `path` is relative to the directory of the
     /// file, with `/` as the separator.
     #[must_use]
@@ -100,21 +123,24 @@ impl GitleaksIgnore {
         !self.findings.is_empty() && self.findings.contains(&(path.into(), rule.into(), line))
     }
 
-    /// Returns the number of findings listed.
+    /// Returns the number of findings listed without a commit.
     #[must_use]
     pub fn len(&self) -> usize {
         self.findings.len()
     }
 
-    /// Returns `true` if the file lists no findings.
+    /// Returns `true` if the file lists no findings, with a commit or without.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.is_empty() && self.in_commits.is_empty()
     }
 }
 
-fn parse_line(line: &[u8]) -> Result<IgnoredFinding, UnusedReason> {
-    use UnusedReason::{Commit, Malformed};
+/// A finding, and the commit before it, if there is one.
+type ParsedLine = (Option<Box<[u8]>>, IgnoredFinding);
+
+fn parse_line(line: &[u8]) -> Result<ParsedLine, UnusedReason> {
+    use UnusedReason::Malformed;
     // Split from the end: a path may contain colons, a rule and a number may not.
     let mut parts = line.rsplitn(3, |&byte| byte == b':');
     let (Some(number), Some(rule), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
@@ -125,17 +151,19 @@ fn parse_line(line: &[u8]) -> Result<IgnoredFinding, UnusedReason> {
     let (Some(number), Some(rule)) = (number, rule) else {
         return Err(Malformed);
     };
+    let mut parts = (None, path);
     if let Some(colon) = path.iter().position(|&byte| byte == b':')
         && COMMIT_LENGTHS.contains(&colon)
         && path[..colon].iter().all(u8::is_ascii_hexdigit)
     {
-        return Err(Commit);
+        parts = (Some(path[..colon].into()), &path[colon + 1..]);
     }
+    let (commit, path) = parts;
     let path = path.strip_prefix(b"./").unwrap_or(path);
     if path.is_empty() {
         return Err(Malformed);
     }
-    Ok((path.into(), rule.into(), number))
+    Ok((commit, (path.into(), rule.into(), number)))
 }
 
 #[cfg(test)]
@@ -156,6 +184,8 @@ mod tests {
         assert!(ignored.contains(b"c", "rule", 4));
         assert!(ignored.contains(b"with:colon", "rule", 5));
         assert!(!ignored.contains(b"d", "rule", 6));
+        assert!(ignored.contains_in_commit(commit, b"d", "rule", 6));
+        assert!(!ignored.contains_in_commit(commit, b"d", "rule", 7));
         let lines: Vec<usize> = notes.iter().map(|note| note.line).collect();
         assert_eq!(lines, [6, 7, 8, 9, 10, 11]);
         assert_eq!(notes[0].reason, UnusedReason::Commit);

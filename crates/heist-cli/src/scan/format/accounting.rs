@@ -29,6 +29,11 @@
 //!   (then `setting` is its key), `baseline` (the one that heist found by itself), `gitleaksignore`
 //!   or `comment` (then `kind` is the extension of the files); `what` is `findings`, `paths` or
 //!   `files`.
+//! - `histories`, if present, has the counts of each git history that was scanned instead of files:
+//!   `commits` and those of them that were `scanned`, `refs`, `blobs` by how their scans ended,
+//!   `messages`, `unreadable` objects, objects with candidates that are `unreachable` from any ref,
+//!   and whether the clone is `shallow` or `partial`.
+//! - `histories_not_scanned`, if present, are the PATHs with a git history that was not scanned.
 //! - `failed_rules`, if present, are rules that are too large to be used.
 //! - `configurations`, if present, are the configuration files in use: the `user`'s, then that of
 //!   the scanned `tree`, with the keys that have no effect because a tree may not set them.
@@ -37,7 +42,7 @@
 //!   effect because of which of their keys.
 //! - `incomplete_more` counts incomplete paths that are not in the list.
 
-use super::path_bytes;
+use super::{history, path_bytes};
 use crate::escape::write_json_string;
 use crate::exit::Exit;
 use crate::json::{JsonObject, write_array};
@@ -87,6 +92,18 @@ pub(super) fn write<W: Write>(
     write_array(object.field("hidden")?, &summary.hidden.entries, |out, hidden| {
         write_hidden(hidden, out)
     })?;
+    if !summary.histories.is_empty() {
+        write_array(object.field("histories")?, &summary.histories, |out, scanned| {
+            history::write_scanned(scanned, out)
+        })?;
+    }
+    if !summary.unscanned_histories.is_empty() {
+        write_array(
+            object.field("histories_not_scanned")?,
+            &summary.unscanned_histories,
+            |out, path| write_json_string(out, path_bytes(path)),
+        )?;
+    }
     if !summary.failed_rules.is_empty() {
         write_array(object.field("failed_rules")?, &summary.failed_rules, |out, rule| {
             write_json_string(out, rule.as_bytes())

@@ -47,6 +47,10 @@ struct Mark {
 impl Columns {
     /// Returns the columns where a finding begins and ends.
     pub(super) fn of(&mut self, finding: &ReportedFinding) -> (u64, u64) {
+        if finding.history.is_some() {
+            // The path is one in a commit, and not that of a file.
+            return (finding.column, finding.end_column);
+        }
         if self.path.as_ref() != Some(&finding.path) {
             // Opening a FIFO would block.
             let file = finding.path.is_file().then(|| File::open(&finding.path).ok()).flatten();

@@ -16,7 +16,7 @@
 //! - The elements of `places` have the fields of `jsonl`.
 //! - The other fields are those of the [accounting](super::accounting).
 
-use super::{Report, accounting, write_judgement, write_position};
+use super::{Report, accounting, write_history, write_judgement, write_position};
 use crate::json::{JsonObject, write_array};
 use crate::scan::reported_finding::{ReportedFinding, SecretGroup, group_by_secret};
 use std::io::{self, Write};
@@ -58,6 +58,7 @@ fn write_finding(finding: &ReportedFinding, out: &mut impl Write) -> io::Result<
     object.text("rule", &finding.rule)?;
     write_position(finding, &mut object)?;
     write_judgement(finding, &mut object)?;
+    write_history(finding, &mut object)?;
     object.bytes("excerpt", &finding.excerpt)?;
     object.end()
 }

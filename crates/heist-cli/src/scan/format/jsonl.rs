@@ -18,7 +18,7 @@
 //!   [accounting](super::accounting) of the scan. A report without this line was cut off: heist was
 //!   killed, or its output could not be written.
 
-use super::{accounting, write_judgement, write_position};
+use super::{accounting, write_history, write_judgement, write_position};
 use crate::exit::Exit;
 use crate::json::JsonObject;
 use crate::scan::reported_finding::ReportedFinding;
@@ -58,6 +58,7 @@ pub(in crate::scan) fn write(finding: &ReportedFinding, out: &mut impl Write) ->
     write_position(finding, &mut object)?;
     object.plain("fingerprint", format_args!("\"{}\"", finding.fingerprint))?;
     write_judgement(finding, &mut object)?;
+    write_history(finding, &mut object)?;
     object.bytes("secret", &finding.secret)?;
     object.bytes("excerpt", &finding.excerpt)?;
     object.end()?;

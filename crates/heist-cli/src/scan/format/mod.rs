@@ -3,6 +3,7 @@
 
 mod accounting;
 mod columns;
+mod history;
 #[cfg(all(test, unix))]
 mod hostile_tests;
 mod json;
@@ -87,6 +88,17 @@ fn write_judgement<W: Write>(
         object.text("rule_from", "tree")?;
     }
     object.text("encoding", finding.encoding.as_str())
+}
+
+/// Writes where in a git history the finding is, if it is in one.
+fn write_history<W: Write>(
+    finding: &ReportedFinding,
+    object: &mut JsonObject<'_, W>,
+) -> io::Result<()> {
+    match &finding.history {
+        Some(place) => history::write(place, object.field("history")?),
+        None => Ok(()),
+    }
 }
 
 fn path_bytes(path: &Path) -> &[u8] {

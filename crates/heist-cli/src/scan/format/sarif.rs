@@ -14,7 +14,7 @@
 //! - The `properties` of the run are the [accounting](super::accounting) of the scan.
 
 use super::columns::Columns;
-use super::{Report, accounting, uri};
+use super::{Report, accounting, uri, write_history};
 use crate::escape;
 use crate::json::{JsonObject, write_array};
 use crate::scan::reported_finding::ReportedFinding;
@@ -135,7 +135,8 @@ fn results<'a>(findings: &'a [ReportedFinding], base: &Path) -> Vec<(&'a Reporte
         results.push((finding, number));
     }
     let of = |&(finding, number): &(&'a ReportedFinding, usize)| {
-        (number, finding.offset.start, finding.offset.end, &*finding.rule)
+        let object = finding.history.as_ref().map(|place| &*place.object);
+        (number, finding.offset.start, finding.offset.end, &*finding.rule, object)
     };
     // Duplicates under one name are adjacent; only duplicates under several names need the set.
     results.dedup_by(|second, first| of(second) == of(first));
@@ -288,6 +289,7 @@ fn write_result(
     properties.text("confidence", finding.confidence.as_str())?;
     properties.text("reason", &finding.reason)?;
     properties.text("encoding", finding.encoding.as_str())?;
+    write_history(finding, &mut properties)?;
     properties.end()?;
     result.end()
 }

@@ -1,10 +1,11 @@
 //! `--format text`: a report for people. Each secret appears once with all its locations; totals
 //! and next steps follow.
 
-use super::{Report, TextStyle};
+use super::{Report, TextStyle, history};
 use crate::color::Role;
 use crate::escape;
 use crate::scan::advice::Advice;
+use crate::scan::history::ScannedHistory;
 use crate::scan::reported_finding::{ReportedFinding, SecretGroup, group_by_secret};
 use crate::scan::summary::Summary;
 use crate::units::{Unit, grouped};
@@ -80,7 +81,7 @@ fn write_finding(
     }
     writeln!(out)?;
     let excerpt = shown(finding.excerpt.trim_ascii());
-    if excerpt.is_empty() {
+    if excerpt.is_empty() && finding.history.is_none() {
         return Ok(());
     }
     let excerpt = match look.columns {
@@ -89,7 +90,11 @@ fn write_finding(
         }
         None => Cow::Borrowed(&*excerpt),
     };
-    writeln!(out, "{EXCERPT_INDENT}{excerpt}")
+    writeln!(out, "{EXCERPT_INDENT}{excerpt}")?;
+    match &finding.history {
+        Some(place) => history::write_text(place, look, out),
+        None => Ok(()),
+    }
 }
 
 fn write_total(
@@ -99,7 +104,19 @@ fn write_total(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let summary = report.summary;
-    let scanned = format!("{} ({})", files(summary.files), size(summary.bytes));
+    let scanned = match &summary.histories[..] {
+        [] => format!("{} ({})", files(summary.files), size(summary.bytes)),
+        histories => {
+            let sum = |of: fn(&ScannedHistory) -> u64| histories.iter().map(of).sum::<u64>();
+            format!(
+                "{} of files and {} of {} ({})",
+                counted(sum(|one| one.blobs.scanned), "version", "versions"),
+                counted(sum(|one| one.messages), "message", "messages"),
+                counted(sum(|one| one.commits_scanned), "commit", "commits"),
+                size(summary.bytes)
+            )
+        }
+    };
     if groups.is_empty() {
         let text = if summary.unreported.below_confidence > 0 {
             format!("No secrets of {} confidence or more", summary.confidence)
@@ -169,6 +186,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "Hidden by the scanned tree (--untrusted shows it):")?;
         summary.hidden.entries.iter().try_for_each(|entry| writeln!(out, "  {entry}"))?;
     }
+    history::write_notes(summary, out)?;
     for file in &summary.configurations {
         let whose = if file.is_of_tree { "Configuration of the tree" } else { "Configuration" };
         write!(out, "{whose}: {}", escape::for_terminal(file.path.as_os_str()))?;
@@ -219,14 +237,17 @@ fn write_counts(label: &str, counts: &[(u64, &str)], out: &mut impl Write) -> io
 
 fn write_next_steps(advice: &Advice, look: TextStyle, out: &mut impl Write) -> io::Result<()> {
     let colors = look.colors;
-    writeln!(
-        out,
-        "\n{}\n\
+    let heading = colors.paint(Role::Heading, "What to do next:");
+    match advice.is_of_history {
+        true => writeln!(out, "\n{heading}\n{}", history::NEXT_STEPS)?,
+        false => writeln!(
+            out,
+            "\n{heading}\n\
          \x20 1. Revoke each secret where it was issued: anyone who could read the file may have it.\n\
          \x20 2. Remove it from the file, and load it from the environment or a secret store.\n\
          \x20 3. If the file was committed, the history still has the secret: only revoking it helps.",
-        colors.paint(Role::Heading, "What to do next:")
-    )?;
+        )?,
+    }
     if advice.is_staged {
         return writeln!(
             out,
@@ -275,7 +296,7 @@ fn files(count: u64) -> String {
     counted(count, "file", "files")
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(count)) }
 }
 
