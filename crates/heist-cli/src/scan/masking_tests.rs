@@ -114,7 +114,7 @@ fn outputs(
     }
     findings.sort();
     let (baseline, scan) = (String::new(), String::new());
-    let advice = Advice { baseline, scan, read_stdin: false, is_staged: false };
+    let advice = Advice { baseline, scan, read_stdin: false, is_staged: false, is_of_history: false };
     let report = Report {
         findings: &findings,
         summary: &summary(),
@@ -150,6 +150,8 @@ fn summary() -> Summary {
         configurations: Vec::new(),
         policies: Vec::new(),
         overruled: Vec::new(),
+        histories: Vec::new(),
+        unscanned_histories: Vec::new(),
     }
 }
 

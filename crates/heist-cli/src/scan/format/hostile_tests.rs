@@ -115,6 +115,7 @@ fn finding() -> impl Strategy<Value = ReportedFinding> {
                 confidence,
                 reason: reason.into(),
                 is_by_tree,
+                history: None,
             }
         },
     )
@@ -139,6 +140,7 @@ fn summary() -> impl Strategy<Value = Summary> {
                 hidden(HidingSetting::GitleaksIgnore, Some(file.clone()), None),
                 hidden(HidingSetting::Comments, None, Some(OsString::from_vec(kind))),
             ];
+            let unscanned_histories = pseudo.clone();
             Summary {
                 files: 3,
                 bytes: 9,
@@ -158,6 +160,8 @@ fn summary() -> impl Strategy<Value = Summary> {
                 configurations: vec![ConfigurationInUse { path: file, is_of_tree: true, refused }],
                 policies: Vec::new(),
                 overruled: Vec::new(),
+                histories: Vec::new(),
+                unscanned_histories,
             }
         },
     )
@@ -321,6 +325,7 @@ proptest! {
             scan: "heist scan".to_owned(),
             read_stdin: false,
             is_staged: false,
+            is_of_history: false,
         };
         let exit = Exit::SecretsFound;
         let report = Report { findings: &findings, summary: &summary, exit, advice: &advice };
