@@ -171,7 +171,7 @@ impl Shown {
 fn widen(range: &mut Range<usize>, text: &[u8]) {
     let is_rest = |byte: &&u8| {
         is_word(**byte) && !matches!(byte, b'.' | b'/' | b'\\')
-            || matches!(byte, b'!' | b'#' | b'$' | b'^' | b'*' | b'?')
+            || matches!(byte, b'!' | b'#' | b'$' | b'^' | b'*')
     };
     let begins = text.get(range.start).is_some_and(|byte| is_rest(&byte));
     let ends = range.end > 0 && text.get(range.end - 1).is_some_and(|byte| is_rest(&byte));

@@ -42,7 +42,7 @@ pub(super) fn value(text: &[u8], from: usize, denied: &mut Denied) -> usize {
             let end = end_of_words(text, at + signs.count());
             let word = text[at..end].trim_ascii_end();
             if !EMPTY.iter().any(|empty| word.eq_ignore_ascii_case(empty)) {
-                denied.add(at..end);
+                denied.add(at..at + word.len());
             }
             end
         }
@@ -267,6 +267,9 @@ fn end_of_sentence(text: &[u8], from: usize) -> Option<usize> {
     for at in from..text.len() {
         match text[at] {
             b'\n' | b'\r' => return Some(at),
+            b'-' if text[at - 1].is_ascii_whitespace() && is_option(&text[at..]) => {
+                return Some(at);
+            }
             b'#' if text[at - 1].is_ascii_whitespace() => return Some(at),
             b'/' if text[at - 1].is_ascii_whitespace() && text.get(at + 1) == Some(&b'/') => {
                 return Some(at);
@@ -277,4 +280,10 @@ fn end_of_sentence(text: &[u8], from: usize) -> Option<usize> {
         }
     }
     Some(text.len())
+}
+
+/// Returns `true` if an option of a command begins here.
+fn is_option(rest: &[u8]) -> bool {
+    let dashes = rest.iter().take_while(|&&byte| byte == b'-').count();
+    dashes <= 2 && rest.get(dashes).is_some_and(u8::is_ascii_alphabetic)
 }
