@@ -200,6 +200,18 @@ pub trait Detector: Send + Sync + 'static {
         Some(found.unsettled().clone())
     }
 
+    /// Returns the work of all calls of [`scan`](Self::scan) with this scratch since the last call
+    /// of this method, in units of about a nanosecond. A scan compares it with its
+    /// [limit](crate::WorkLimit).
+    ///
+    /// The work for a position must not depend on which other positions its chunk owns, and time
+    /// must not be measured: otherwise the limit would cut an object at different places. By
+    /// default it is 0, and there is no limit.
+    fn take_work(&self, scratch: &mut Self::Scratch) -> u64 {
+        let _ = scratch;
+        0
+    }
+
     /// Returns the texts that findings of `rule` show.
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_>;
 }
@@ -242,6 +254,10 @@ impl<D: Detector> Detector for Arc<D> {
 
     fn settle(&self, found: &PathFreeMatch, path: &Path) -> Option<Match> {
         D::settle(self, found, path)
+    }
+
+    fn take_work(&self, scratch: &mut D::Scratch) -> u64 {
+        D::take_work(self, scratch)
     }
 
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {

@@ -161,7 +161,7 @@ pub use placement::Placement;
 pub use printable::is_printable;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
 pub use scan::{
-    BlobScan, BlobScanner, RootPlace, Scan, ScanCounts, ScanProgress, ScannedBlob,
+    BlobScan, BlobScanner, RootPlace, Scan, ScanCounts, ScanProgress, ScannedBlob, WorkLimit,
     parallel_scan_dir, scan_source,
 };
 pub use secrets::{

@@ -38,6 +38,12 @@ pub enum Outcome {
         /// The number of findings that the sink did not get.
         left_out: u64,
     },
+    /// Only the part before this offset was scanned: up to there, the object takes more work than
+    /// its size allows. See [`Scan::work_limit`](crate::Scan::work_limit).
+    WorkCut {
+        /// The end of the scanned part.
+        scanned_to: u64,
+    },
     /// The detector or the sink panicked, with this message.
     Panicked(String),
     /// The scan was stopped before the end of the object. An object of a source may not even have
@@ -53,6 +59,7 @@ impl Outcome {
             Self::Shrunk => Incomplete::Shrunk,
             Self::Grown => Incomplete::Grown,
             Self::FindingsCut { left_out } => Incomplete::FindingsCut { left_out },
+            Self::WorkCut { scanned_to } => Incomplete::WorkCut { scanned_to },
             Self::Panicked(message) => Incomplete::Panicked(message),
             _ => return None,
         })
@@ -74,6 +81,12 @@ pub enum Incomplete {
         /// The number of findings that the sink did not get.
         left_out: u64,
     },
+    /// The object takes too much work for its size, so only the part before this offset was
+    /// scanned.
+    WorkCut {
+        /// The end of the scanned part.
+        scanned_to: u64,
+    },
     /// The detector or the sink panicked, with this message.
     Panicked(String),
     /// The walk could not visit the directory, or an entry of it.
@@ -88,6 +101,13 @@ impl fmt::Display for Incomplete {
             Self::Grown => f.write_str("became longer while it was scanned; scan it again"),
             Self::FindingsCut { left_out } => {
                 write!(f, "has too many findings; {left_out} of them were left out")
+            }
+            Self::WorkCut { scanned_to } => {
+                write!(
+                    f,
+                    "has so many places that could be secrets that only its first {scanned_to} \
+                     bytes were scanned"
+                )
             }
             Self::Panicked(message) => {
                 write!(f, "could not be scanned: a detector panicked: {message}")
@@ -142,6 +162,8 @@ outcome_counts! {
     grown,
     /// Objects with more findings of one kind than the scan reports.
     findings_cut,
+    /// Objects that take too much work for their size, of which only the beginning was scanned.
+    work_cut,
     /// Objects at which the detector or the sink panicked.
     panicked,
     /// Objects whose scan was stopped.
@@ -162,6 +184,7 @@ impl OutcomeCounts {
             Outcome::Shrunk => &mut self.shrunk,
             Outcome::Grown => &mut self.grown,
             Outcome::FindingsCut { .. } => &mut self.findings_cut,
+            Outcome::WorkCut { .. } => &mut self.work_cut,
             Outcome::Panicked(_) => &mut self.panicked,
             Outcome::Interrupted => &mut self.interrupted,
         } += 1;

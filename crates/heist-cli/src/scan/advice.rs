@@ -161,6 +161,7 @@ fn repeat_detection(detection: &DetectionArguments, line: &mut CommandLine) {
 fn repeat_selection(selection: &SelectionArguments, line: &mut CommandLine) {
     let SelectionArguments {
         max_size,
+        no_work_limit,
         exclude,
         gitignore,
         no_gitignore,
@@ -178,6 +179,7 @@ fn repeat_selection(selection: &SelectionArguments, line: &mut CommandLine) {
     line.options("--max-size", max_size.map(|bytes| bytes.to_string()));
     line.options("--exclude", exclude);
     line.flags([
+        (*no_work_limit, "--no-work-limit"),
         (*gitignore, "--gitignore"),
         (*no_gitignore, "--no-gitignore"),
         (*no_hidden, "--no-hidden"),

@@ -205,6 +205,13 @@ pub(crate) struct SelectionArguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
 
+    /// Scan a file to its end even if it takes far more work than its size allows
+    ///
+    /// Without this option, heist stops in a file of many megabytes that consists of nothing but
+    /// places that could be secrets. The scan then counts as incomplete.
+    #[arg(long)]
+    pub(crate) no_work_limit: bool,
+
     /// Skip files and directories that match GLOB; may be given several times
     ///
     /// GLOB is a line of a `.gitignore`: `*.o` matches at any depth, `/build` only at the top,

@@ -14,7 +14,9 @@ use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine};
 use crate::trace_file::TraceFile;
 use crate::units::{Unit, grouped};
-use heist_scan::{Incomplete, Scan, ScanProgress, ScanReport, SecretDetector, Sink, Stopped};
+use heist_scan::{
+    Incomplete, Scan, ScanProgress, ScanReport, SecretDetector, Sink, Stopped, WorkLimit,
+};
 use heist_walk::Walk;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -83,6 +85,7 @@ pub(crate) fn scan(
         .threads(settings.threads.map(NonZeroUsize::get))
         .max_file_size(settings.max_size.as_ref().map(|size| size.value))
         .max_findings_per_object(Some(FINDINGS_OF_FILE_MAX))
+        .work_limit((!settings.no_work_limit).then(WorkLimit::default))
         .binary(settings.binary)
         .cancel(interrupt.token())
         .deadline(deadline)
@@ -204,8 +207,11 @@ pub(crate) fn summary(
     };
     for report in &scanned.reports {
         let outcomes = &report.outcomes;
-        summary.files +=
-            outcomes.scanned + outcomes.shrunk + outcomes.grown + outcomes.findings_cut;
+        summary.files += outcomes.scanned
+            + outcomes.shrunk
+            + outcomes.grown
+            + outcomes.findings_cut
+            + outcomes.work_cut;
         summary.bytes += report.bytes;
         summary.skipped.binary += outcomes.binary;
         summary.skipped.too_large += outcomes.too_large;
@@ -263,6 +269,11 @@ fn gap(path: &Path, why: &Incomplete) -> Gap {
             "it has more than {} findings of one kind, and {} of them are not listed",
             grouped(FINDINGS_OF_FILE_MAX),
             grouped(*left_out)
+        ),
+        Incomplete::WorkCut { scanned_to } => format!(
+            "it has so many places that could be secrets that only its first {} bytes were \
+             scanned; --no-work-limit scans all of it",
+            grouped(*scanned_to)
         ),
         other => escape::visible(&other.to_string()).into_owned(),
     };

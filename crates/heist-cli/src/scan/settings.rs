@@ -67,6 +67,8 @@ pub(crate) struct Settings {
     pub(crate) noise_filter: bool,
     pub(crate) decode: Setting<bool>,
     pub(crate) max_size: Option<Setting<u64>>,
+    /// Whether a file may take any amount of work.
+    pub(crate) no_work_limit: bool,
     pub(crate) skips: NamedSkips,
     /// Whether any setting leaves out files that heist scans by default.
     pub(crate) restricts_files: bool,
@@ -372,6 +374,7 @@ impl Settings {
             .value,
             decode: on(given(detection.no_decode, detection.decode), |tuning| tuning.no_decode),
             max_size,
+            no_work_limit: selection.no_work_limit,
             restricts_files,
             skips: NamedSkips { binary: selection.no_binary, large: selection.max_size.is_some() },
             filter,

@@ -3,6 +3,7 @@
 use super::from_source::run_source;
 use super::progress::ScanProgress;
 use super::tree::run_walk;
+use super::work::WorkLimit;
 use crate::detector::Detector;
 use crate::report::{ScanError, ScanReport};
 use crate::sink::Sink;
@@ -76,6 +77,7 @@ pub(crate) struct ScanSettings {
     pub(super) max_read_bytes: u64,
     pub(super) max_file_size: Option<u64>,
     pub(super) max_findings_per_object: Option<u64>,
+    pub(super) work_limit: Option<WorkLimit>,
     pub(super) binary: bool,
     pub(super) deadline: Option<Instant>,
     pub(super) progress: ScanProgress,
@@ -94,6 +96,7 @@ impl ScanSettings {
             max_read_bytes: 256 << 20,
             max_file_size: None,
             max_findings_per_object: Some(100_000),
+            work_limit: Some(WorkLimit::default()),
             binary: false,
             deadline: None,
             progress: ScanProgress::new(),
@@ -246,6 +249,14 @@ impl<D, I, T> Scan<D, I, T> {
     /// limit, so thousands of doubtful findings cannot hide a certain one.
     pub fn max_findings_per_object(mut self, max_findings_per_object: Option<u64>) -> Self {
         self.settings.max_findings_per_object = max_findings_per_object;
+        self
+    }
+
+    /// Sets how much work an object may take for its size. Of an object that takes more, only the
+    /// beginning is scanned: see [`Outcome::WorkCut`](crate::Outcome::WorkCut). With `None`, there
+    /// is no limit.
+    pub fn work_limit(mut self, work_limit: Option<WorkLimit>) -> Self {
+        self.settings.work_limit = work_limit;
         self
     }
 

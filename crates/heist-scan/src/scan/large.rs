@@ -15,6 +15,10 @@
 //! - Bytes and findings are counted when they are reported, so the counts do not depend on which
 //!   workers ran ahead.
 //!
+//! - The work of each chunk is counted when it is reported, in the order of the file, so the file is
+//!   cut at the same place whoever scans which range. A worker whose range alone takes too much work
+//!   stops ahead: the file is cut there or earlier.
+//!
 //! Invariant: a worker that takes a range finishes or stores it, whatever the range contains. The
 //! worker that reports the last range, or the first range that could not be read to its end,
 //! reports the outcome of the file; all later ranges are dropped.
@@ -82,6 +86,7 @@ struct Baton {
     assembler: Assembler,
     findings: ObjectFindings,
     bytes: u64,
+    work: u64,
 }
 
 /// What the scan of a range came to so far.
@@ -90,11 +95,22 @@ struct RangeResult {
     captured: Vec<Captured>,
     /// The part of `captured`, in bytes, that counts as held ahead.
     held: u64,
-    /// The scanned bytes that are not reported yet.
-    bytes: u64,
+    /// The scanned chunks that are not reported yet, as far as they are not counted together.
+    tallies: Vec<Tally>,
+    /// The work of all chunks of the range.
+    work: u64,
     /// The position of the window, with lines counted from the range's first window.
     cursor: LineCursor,
     state: RangeState,
+}
+
+/// What some chunks in one block of a file came to.
+#[derive(Clone, Copy, Debug)]
+struct Tally {
+    /// The last of the chunks, with the bytes and the work of all of them.
+    chunk: ScannedChunk,
+    /// The number of their matches.
+    captured: usize,
 }
 
 #[derive(Debug)]
@@ -121,6 +137,7 @@ impl LargeFile {
             assembler: Assembler::default(),
             findings: object.findings,
             bytes: 0,
+            work: 0,
         };
         Self {
             order: RangeOrder::new(contents.ranges(), AHEAD_RANGES_MAX, baton),
@@ -170,7 +187,8 @@ impl LargeFile {
         let mut range = RangeResult {
             captured: Vec::new(),
             held: 0,
-            bytes: 0,
+            tallies: Vec::new(),
+            work: 0,
             cursor: LineCursor::new(counted_from, begin, self.contents.newline),
             state: RangeState::Unfinished { from: scanner.window.owned_from() },
         };
@@ -203,6 +221,7 @@ impl LargeFile {
         (mut baton, mut range): (Baton, RangeResult),
     ) -> Option<(u64, Baton, RangeResult)> {
         loop {
+            count_tallies(scanner, &mut baton, &mut range);
             let is_last = number + 1 == self.contents.ranges();
             let known_to = match range.state {
                 RangeState::Unfinished { from } => scanner.window.begin_of(from),
@@ -284,6 +303,9 @@ impl LargeFile {
                 }
                 return;
             }
+            PartEnd::TooMuchWork => {
+                Some(Outcome::WorkCut { scanned_to: scanner.window.owned_from() })
+            }
             PartEnd::Short => Some(Outcome::Shrunk),
             PartEnd::Stopped => Some(Outcome::Interrupted),
             PartEnd::Failed(error) => Some(Outcome::Unreadable(error)),
@@ -307,8 +329,7 @@ impl LargeFile {
         chunk: ScannedChunk,
     ) -> bool {
         let added: u64 = scanner.captured.iter().map(Captured::memory).sum();
-        range.captured.append(&mut scanner.captured);
-        range.bytes += chunk.bytes;
+        range.add(chunk, &mut scanner.captured);
         // The scanner will scan other files, most of which need less.
         scanner.captured.shrink_to(CAPTURED_CAPACITY_MAX);
         if baton.is_none() {
@@ -319,15 +340,22 @@ impl LargeFile {
                     range.held += added;
                     // Relaxed: each worker may exceed the bound by one chunk anyway.
                     scanner.context.captured_ahead.fetch_add(added, Ordering::Relaxed);
+                    if chunk.is_cut(range.work, scanner.context.settings.work_limit) {
+                        let cut = Outcome::WorkCut { scanned_to: chunk.end };
+                        range.state = RangeState::Ended(cut);
+                        return false;
+                    }
                     return added == 0 || has_room(scanner);
                 }
             }
         }
-        let reported = match baton {
-            Some(baton) => self.report(scanner, baton, range, chunk.known_to),
-            None => Ok(()),
-        };
-        if let Err(panicked) = reported {
+        let Some(baton) = baton else { return true };
+        count_tallies(scanner, baton, range);
+        if matches!(range.state, RangeState::Ended(_)) {
+            // The rest of what is known is reported with the outcome.
+            return false;
+        }
+        if let Err(panicked) = self.report(scanner, baton, range, chunk.known_to) {
             range.state = RangeState::Ended(panicked);
             return false;
         }
@@ -344,9 +372,6 @@ impl LargeFile {
         known_to: u64,
     ) -> Result<(), Outcome> {
         release(scanner, std::mem::take(&mut range.held));
-        let bytes = std::mem::take(&mut range.bytes);
-        baton.bytes += bytes;
-        scanner.emitter.counts.so_far.bytes += bytes;
         let Baton { assembler, findings, position, .. } = baton;
         assembler.add(range.captured.drain(..).map(|captured| captured.after(*position)));
         let mut object = CurrentObject::new(&self.path, *findings);
@@ -377,6 +402,44 @@ impl LargeFile {
         match self.contents.file.metadata() {
             Ok(now) if now.len() > self.contents.size => Outcome::Grown,
             _ => Outcome::Scanned,
+        }
+    }
+}
+
+impl RangeResult {
+    /// Adds a chunk and its matches.
+    fn add(&mut self, chunk: ScannedChunk, captured: &mut Vec<Captured>) {
+        self.work = self.work.saturating_add(chunk.work);
+        let mut tally = Tally { chunk, captured: captured.len() };
+        self.captured.append(captured);
+        // The limit is compared with the work at the ends of blocks, so the rest can be added up.
+        if let Some(before) = self.tallies.pop_if(|before| !before.chunk.ends_block()) {
+            tally.chunk.bytes += before.chunk.bytes;
+            tally.chunk.work = tally.chunk.work.saturating_add(before.chunk.work);
+            tally.captured += before.captured;
+        }
+        self.tallies.push(tally);
+    }
+}
+
+/// Counts the bytes and the work of the chunks that are about to be reported. If the file takes too
+/// much work, the range ends there, and what was found later is dropped.
+fn count_tallies<D: Detector>(
+    scanner: &mut ObjectScanner<D>,
+    baton: &mut Baton,
+    range: &mut RangeResult,
+) {
+    let limit = scanner.context.settings.work_limit;
+    let mut captured = 0;
+    for Tally { chunk, captured: of_chunk } in range.tallies.drain(..) {
+        baton.bytes += chunk.bytes;
+        scanner.emitter.counts.so_far.bytes += chunk.bytes;
+        baton.work = baton.work.saturating_add(chunk.work);
+        captured += of_chunk;
+        if chunk.is_cut(baton.work, limit) {
+            range.captured.truncate(captured);
+            range.state = RangeState::Ended(Outcome::WorkCut { scanned_to: chunk.end });
+            break;
         }
     }
 }

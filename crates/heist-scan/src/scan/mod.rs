@@ -20,6 +20,7 @@
 //! | `excerpt` | the line around a secret as text, and as it is printed |
 //! | `lines` | line and column numbers, also from the middle of a file |
 //! | `context` | what all workers of a scan share |
+//! | `work` | how much work an object may take for its size |
 //! | `emit` | turns matches into findings, counts them and hands them to the sink |
 //! | `progress` | counters that other threads can read during a scan |
 
@@ -43,8 +44,10 @@ mod range_order;
 mod roots;
 mod tree;
 mod visible;
+mod work;
 
 pub use blob::{BlobScan, BlobScanner, ScannedBlob};
 pub use builder::{Scan, parallel_scan_dir, scan_source};
 pub use progress::{ScanCounts, ScanProgress};
 pub use project::RootPlace;
+pub use work::WorkLimit;

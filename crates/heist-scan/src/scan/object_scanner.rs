@@ -14,6 +14,7 @@ use super::in_flight::InFlightGuard;
 use super::large::{FileContents, LargeFile};
 use super::lines::{LineCursor, LinePosition};
 use super::progress::WorkerCounts;
+use super::work::{BLOCK_BYTES, WorkLimit, end_of_block};
 use crate::chunk::{Chunk, StopCheck};
 use crate::decode::utf16_guess;
 use crate::detector::{Detector, Match};
@@ -68,6 +69,8 @@ pub(crate) enum PartEnd {
     Short,
     /// The rest is not needed, or must be scanned later.
     NotWanted,
+    /// The object takes too much work, so the rest is not scanned.
+    TooMuchWork,
     /// The scan was stopped.
     Stopped,
     Failed(io::Error),
@@ -90,6 +93,25 @@ pub(crate) struct ScannedChunk {
     pub(crate) bytes: u64,
     /// All secrets that begin before this offset are known.
     pub(crate) known_to: u64,
+    /// The end of the positions it owned.
+    pub(crate) end: u64,
+    /// Whether the object ends there.
+    pub(crate) is_object_end: bool,
+    /// The detector's work for them.
+    pub(crate) work: u64,
+}
+
+impl ScannedChunk {
+    /// Returns `true` if the chunk ends where a block ends.
+    pub(crate) fn ends_block(&self) -> bool {
+        self.end.is_multiple_of(BLOCK_BYTES)
+    }
+
+    /// Returns `true` if the object must be cut at the end of the chunk, because it takes this much
+    /// work up to there.
+    pub(crate) fn is_cut(&self, work: u64, limit: Option<WorkLimit>) -> bool {
+        limit.is_some_and(|limit| limit.cuts(work, self.end, self.is_object_end))
+    }
 }
 
 /// The number of matches for which a worker keeps memory allocated between files.
@@ -353,6 +375,7 @@ impl<D: Detector> ObjectScanner<D> {
         let outcome = match end {
             PartEnd::Done | PartEnd::NotWanted => Outcome::Scanned,
             PartEnd::Short => Outcome::Shrunk,
+            PartEnd::TooMuchWork => Outcome::WorkCut { scanned_to: self.window.owned_from() },
             PartEnd::Stopped => Outcome::Interrupted,
             PartEnd::Failed(error) => Outcome::Unreadable(error),
         };
@@ -369,6 +392,8 @@ impl<D: Detector> ObjectScanner<D> {
     ) -> PartEnd {
         self.assembler.clear();
         let mut cursor = LineCursor::new(LinePosition::BEGIN, 0, self.newline());
+        let (limit, mut work) = (self.context.settings.work_limit, 0_u64);
+        let mut is_cut = false;
         let end = self.scan_part(rule_path, part, &mut cursor, read, |scanner, chunk| {
             scanner.emitter.counts.so_far.bytes += chunk.bytes;
             // If the chunk has no matches, earlier ones can wait for a chunk that has some.
@@ -377,7 +402,9 @@ impl<D: Detector> ObjectScanner<D> {
                 assembler.add(captured.drain(..));
                 assembler.settle(chunk.known_to, &mut |assembled| emitter.emit(object, assembled));
             }
-            true
+            work = work.saturating_add(chunk.work);
+            is_cut = chunk.is_cut(work, limit);
+            !is_cut
         });
         // Also for an object that could not be read to its end.
         let Self { assembler, captured, emitter, .. } = self;
@@ -386,7 +413,7 @@ impl<D: Detector> ObjectScanner<D> {
             assembler.end_early();
         }
         assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
-        end
+        if is_cut { PartEnd::TooMuchWork } else { end }
     }
 
     /// Scans from the window to the end of `part`, or to where reading fails. Calls `after_chunk`
@@ -402,25 +429,27 @@ impl<D: Detector> ObjectScanner<D> {
         loop {
             // After a failed read, one more chunk ends the object.
             let failure = self.window.fill(part.limit, read).err();
-            let owned = self.window.next_owned(part.to);
-            if !self.scan_chunk(&owned, rule_path, *cursor) {
+            let block_end = end_of_block(self.window.owned_from());
+            let owned = self.window.next_owned(part.to.min(block_end));
+            let Some(work) = self.scan_chunk(&owned, rule_path, *cursor) else {
                 return PartEnd::Stopped;
-            }
+            };
             let bytes = owned.end - owned.start;
             let is_short = self.window.is_ended()
                 && part.limit != u64::MAX
                 && self.window.end_offset() < part.limit;
             let is_end = self.window.is_ended() && owned.end >= self.window.end_offset();
+            let known_to = self.window.begin_of(owned.end);
+            let is_object_end = is_end || owned.end >= part.limit;
+            let chunk = ScannedChunk { bytes, known_to, end: owned.end, is_object_end, work };
             if is_end || owned.end >= part.to {
                 self.window.set_owned(owned.end);
-                let known_to = self.window.begin_of(owned.end);
-                after_chunk(self, ScannedChunk { bytes, known_to });
+                after_chunk(self, chunk);
                 let end = if is_short { PartEnd::Short } else { PartEnd::Done };
                 return end.unless_failed(failure);
             }
-            let known_to = self.window.begin_of(owned.end);
             self.window.advance(owned.end, |leaving| cursor.pass(leaving));
-            if !after_chunk(self, ScannedChunk { bytes, known_to }) {
+            if !after_chunk(self, chunk) {
                 return PartEnd::NotWanted;
             }
             self.emitter.counts.publish();
@@ -433,13 +462,13 @@ impl<D: Detector> ObjectScanner<D> {
     /// Lets the detector search the positions `owned` and captures its matches. `cursor` is where
     /// the window begins.
     ///
-    /// Returns `false` if the search ended early.
+    /// Returns the detector's work, or `None` if the search ended early.
     fn scan_chunk(
         &mut self,
         owned: &std::ops::Range<u64>,
         rule_path: &Path,
         cursor: LineCursor,
-    ) -> bool {
+    ) -> Option<u64> {
         let ended_early = AtomicBool::new(false);
         let context = &self.context;
         let is_stopped = || {
@@ -462,10 +491,11 @@ impl<D: Detector> ObjectScanner<D> {
         let detector = &self.context.detector;
         let scratch = self.scratch.get_or_insert_with(|| detector.scratch());
         detector.scan(&chunk, scratch, &mut self.matches);
+        let work = detector.take_work(scratch);
         if !self.matches.is_empty() {
             capture(&mut self.matches, &chunk, cursor, &mut self.search, &mut self.captured);
         }
-        !ended_early.into_inner()
+        (!ended_early.into_inner()).then_some(work)
     }
 }
 

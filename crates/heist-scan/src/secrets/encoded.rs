@@ -19,6 +19,7 @@ use super::explain::Explanation;
 use super::owned_match::{Cause, OwnedMatch};
 use super::plan::LiteralUse;
 use super::prefilter::{AnchorHit, Candidates};
+use super::prices;
 use super::search_starts::DECODED_SEARCH_MAX;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
@@ -79,6 +80,8 @@ pub(crate) struct EncodedScratch {
     escapes: Vec<usize>,
     /// Pieces that are decoded together.
     places: Vec<WaitingPiece>,
+    /// The work of decoding.
+    work: u64,
 }
 
 impl EncodedScratch {
@@ -90,7 +93,13 @@ impl EncodedScratch {
             outside: Candidates::default(),
             escapes: Vec::new(),
             places: Vec::new(),
+            work: 0,
         }
+    }
+
+    /// Returns the work since the last call.
+    pub(crate) fn take_work(&mut self) -> u64 {
+        std::mem::take(&mut self.work) + self.inner.take_work()
     }
 
     /// Starts recording every candidate, for an explanation.
@@ -262,6 +271,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
     /// Scans a piece of base64. `seen` is the part of the source that rules see from it.
     fn scan_base64(&mut self, window: &EncodedWindow, seen: Range<usize>) {
         let text = self.chunk.bytes;
+        self.scratch.work += prices::DIGIT * window.piece.len() as u64;
         // Everything that a match in this piece depends on is this near, unless there are line
         // breaks: it may begin before the piece, and a search from there may continue after it.
         let near = seen.start.max(window.piece.start.saturating_sub(DECODE_MARGIN))
@@ -333,6 +343,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
                     self.scan_escaped(kind);
                 }
             }
+            self.scratch.work += prices::ESCAPED * piece.len() as u64;
             self.scratch.places.push(WaitingPiece { piece, first });
         }
     }
@@ -371,6 +382,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
             // Code units are counted from the start of the object.
             let first_unit = (self.chunk.offset % 2) as usize;
             for piece in pieces(owned) {
+                self.scratch.work += prices::UTF16 * piece.len() as u64;
                 self.scratch.places.push(WaitingPiece { piece, first: None });
                 self.scan_units(encoding, first_unit);
             }
@@ -389,6 +401,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 }
                 first_unit = span.start % 2;
                 let first = (span.start > window.start).then_some(span.start);
+                self.scratch.work += prices::UTF16 * piece.len() as u64;
                 self.scratch.places.push(WaitingPiece { piece, first });
             }
         }

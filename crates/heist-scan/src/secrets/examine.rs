@@ -13,6 +13,7 @@ use super::owned_match::{Cause, OwnedMatch};
 use super::pattern::{RegexMatch, Searchers};
 use super::plan::{LiteralUse, Plan};
 use super::prefilter::{AnchorHit, Candidates};
+use super::prices;
 use super::rule::{ActiveRule, KEYWORD_REACH};
 use super::search_starts::{DECODED_SEARCH_MAX, SearchStarts};
 use super::verdict::{Candidate, ContentVerdict, Parsed, Rejection, Unobserved, rejects_generic};
@@ -26,7 +27,7 @@ use crate::parsers::{
     ASSIGNMENT_REACH, Assignment, AssignmentText, Hit, Reach, ValueFinder, Window, assignment,
     examine_generic,
 };
-use crate::rules::Rule;
+use crate::rules::{ParserKind, Rule};
 use crate::tree_rules::Standing;
 use crate::version::PathFreeMatch;
 use std::borrow::Cow;
@@ -157,8 +158,10 @@ pub(crate) struct Examiner {
     searched: HashSet<(u32, usize)>,
     searchers: Searchers,
     /// The work since the last look at [`Text::stop`].
-    work: usize,
+    work_since_check: usize,
     is_stopped: bool,
+    /// The work that counts, since it was last taken.
+    work: u64,
 }
 
 /// Which uses of a literal the examiner tries.
@@ -191,9 +194,15 @@ impl Examiner {
             starts: SearchStarts::default(),
             searched: HashSet::new(),
             searchers: Searchers::new(rules),
-            work: 0,
+            work_since_check: 0,
             is_stopped: false,
+            work: 0,
         }
+    }
+
+    /// Returns the work since the last call.
+    pub(crate) fn take_work(&mut self) -> u64 {
+        std::mem::take(&mut self.work)
     }
 
     /// Adds the secrets that begin at the text's owned positions to `found`. Keeps the prefilter's
@@ -296,9 +305,9 @@ impl Examiner {
     /// Counts work, in bytes that an expression or a parser may read. Returns `true` if the search
     /// must end early.
     fn is_stopped(&mut self, text: &Text<'_>, bytes: usize) -> bool {
-        self.work += 1 + bytes / WORK_BYTES;
-        if self.work >= WORK_PER_CHECK {
-            self.work = 0;
+        self.work_since_check += 1 + bytes / WORK_BYTES;
+        if self.work_since_check >= WORK_PER_CHECK {
+            self.work_since_check = 0;
             self.is_stopped |= text.stop.is_stopped();
         }
         self.is_stopped
@@ -311,10 +320,14 @@ impl Examiner {
         at: usize,
         examine: impl FnOnce(&mut Self, &Text<'a>, usize),
     ) {
-        let TextOrigin::Decoded(view) = text.origin else { return examine(self, text, at) };
+        let TextOrigin::Decoded(view) = text.origin else {
+            self.work += prices::CANDIDATE;
+            return examine(self, text, at);
+        };
         if view.must_be_text && !is_in_text(text.bytes, at) {
             return;
         }
+        self.work += prices::CANDIDATE + prices::SEEN;
         let (seen, from) = view.seen_from(text, at);
         self.examine_part(from, |examiner| examine(examiner, &seen, at - from));
     }
@@ -343,12 +356,22 @@ impl Examiner {
             LiteralUse::Regex { rule, after_min, after_max } => {
                 self.search_around(detector, text, at, rule, after_min, after_max);
             }
-            LiteralUse::Near { rule } => self.search_near(detector, text, at, rule),
+            LiteralUse::Near { rule } => {
+                // It depends on the chunk how many searches several keywords share.
+                let work = self.work + prices::KEYWORD;
+                self.search_near(detector, text, at, rule);
+                self.work = work;
+            }
             LiteralUse::Assignment { rule } => self.examine_assignment(detector, text, at, rule),
             LiteralUse::Parser { rule, kind } => {
                 if detector.rules[rule as usize].rule.generic && !self.wants_generic(text) {
                     return;
                 }
+                self.work += match kind {
+                    ParserKind::ConnectionString => prices::CONNECTION_PARSER,
+                    ParserKind::PrivateKey => prices::PRIVATE_KEY_PARSER,
+                    _ => prices::PARSER,
+                };
                 let (window, from) = cut(text, at, kind.reach());
                 let mut hits = std::mem::take(&mut self.hits);
                 kind.examine(&window, &mut hits);
@@ -408,6 +431,7 @@ impl Examiner {
             }
             let group = active.rule.secret_group;
             for start in first..=last {
+                self.work += prices::EXPRESSION;
                 let searcher = self.searchers.of(rule);
                 let span = start..end(start);
                 let found = active
@@ -445,6 +469,7 @@ impl Examiner {
         wanted: impl Fn(&Range<usize>) -> bool,
     ) {
         let active = &detector.rules[rule as usize];
+        self.work += prices::EXPRESSION + window.len() as u64 / prices::SEARCHED_BYTES;
         let mut from = window.start;
         while from < window.end {
             if self.is_stopped(text, window.end - from) {
@@ -534,9 +559,16 @@ impl Examiner {
             let (seen, from) = view.seen_from(text, start);
             let next = next.min(start + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
             self.examine_part(from, |examiner| {
-                for &rule in everywhere.iter().chain(near) {
-                    examiner.search_between(detector, &seen, rule, start - from, next - from);
+                let span = start - from..next - from;
+                for &rule in everywhere {
+                    examiner.search_between(detector, &seen, rule, span.start, span.end);
                 }
+                // It depends on the chunk whether a keyword is in view.
+                let work = examiner.work;
+                for &rule in near {
+                    examiner.search_between(detector, &seen, rule, span.start, span.end);
+                }
+                examiner.work = work;
             });
         }
         self.starts = starts;
@@ -596,10 +628,12 @@ impl Examiner {
         at: usize,
         has_digit: bool,
     ) {
+        self.work += prices::RUN;
         let offset = if let TextOrigin::Seen { from } = text.origin { from } else { 0 };
         let &Text { bytes, begins_object, ends_object, .. } = text;
         let visible = AssignmentText { bytes, begins_object, ends_object, offset };
         let Some(found) = self.values.find(&visible, at) else { return };
+        self.work += prices::VALUE;
         let (window, from) = cut(text, at, ASSIGNMENT_REACH);
         let in_window = |range: &Range<usize>| range.start - from..range.end - from;
         let found = Assignment {
@@ -641,6 +675,7 @@ impl Examiner {
         at: usize,
         rule: u32,
     ) {
+        self.work += prices::ASSIGNMENT;
         let (window, from) = cut(text, at, ASSIGNMENT_REACH);
         if let Some(found) = assignment::from_key(&window) {
             self.compare_value(detector, text, from, &window, &found, rule);
@@ -657,6 +692,7 @@ impl Examiner {
         found: &Assignment,
         rule: u32,
     ) {
+        self.work += prices::COMPARISON;
         let ActiveRule { rule: Rule { keywords, .. }, regex, .. } = &detector.rules[rule as usize];
         // The prefilter only compares the beginning of a long keyword.
         let is_in_key =
@@ -685,6 +721,7 @@ impl Examiner {
     ) {
         let (bytes, encoding) = (text.bytes, text.encoding);
         let mut candidate = Candidate { rule, text: bytes, encoding, whole, secret, parsed };
+        self.work += prices::JUDGEMENT;
         let judged = if self.notes.is_some() {
             self.judge_with_notes(detector, &mut candidate, text.path)
         } else {
@@ -693,6 +730,7 @@ impl Examiner {
         let Ok(ContentVerdict { confidence, reason, location }) = judged else { return };
         let (standing, conditions) = detector.conditions_of(&candidate, location);
         let Candidate { whole, secret, .. } = candidate;
+        self.work += prices::MATCH;
         let (owner, cause) = (self.owner, self.cause);
         self.found.push(FoundSecret {
             rule,

@@ -15,6 +15,7 @@
 //! | `verdict` | what becomes of a candidate, and why: the one judgement |
 //! | `conditions` | what the path of an object can change about a match |
 //! | `tree_view` | whether the scanned tree hides a candidate |
+//! | `prices` | what the parts of a search count as work |
 //! | `explain` | the judgement of a line, step by step |
 //! | `pattern`, `rule`, `allow` | a rule and its allowlists, with expressions that are compiled when needed |
 //!
@@ -37,6 +38,7 @@ mod owned_match;
 mod pattern;
 mod plan;
 mod prefilter;
+mod prices;
 mod rule;
 mod search_starts;
 mod tree_view;
@@ -435,6 +437,10 @@ impl Detector for SecretDetector {
 
     fn settle(&self, found: &PathFreeMatch, path: &Path) -> Option<Match> {
         self.settle_match(found.clone(), path)
+    }
+
+    fn take_work(&self, scratch: &mut Scratch) -> u64 {
+        scratch.examiner.take_work() + scratch.encoded.take_work()
     }
 
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {

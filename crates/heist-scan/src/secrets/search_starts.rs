@@ -54,9 +54,11 @@ impl Spacing {
     }
 }
 
-/// How much more plain text to search for starts than one search needs. The next keyword is often
-/// near.
+/// How much more plain text to search for starts than one search needs: the next keyword is often
+/// near. Each time it was not enough, four times as much, up to a limit. Otherwise a text full of
+/// keywords would be looked at six times.
 const MORE: usize = 8192;
+const MORE_MAX: usize = 512 * 1024;
 
 /// The starts of a text, in order.
 #[derive(Debug, Default)]
@@ -64,6 +66,8 @@ pub(crate) struct SearchStarts {
     places: Vec<usize>,
     /// The part of a plain text whose starts are known.
     looked_at: Range<usize>,
+    /// How much more to look at, the next time.
+    more: usize,
     /// Candidates that no later candidate with an equal or smaller key has ruled out yet.
     rising: Vec<StartCandidate>,
     line_begins: Vec<usize>,
@@ -82,6 +86,7 @@ impl SearchStarts {
     pub(crate) fn clear(&mut self) {
         self.places.clear();
         self.looked_at = 0..0;
+        self.more = MORE;
     }
 
     /// Finds the search starts of `text`. If `begins`, its first position is one. Starts closer to
@@ -139,7 +144,8 @@ impl SearchStarts {
         if self.looked_at.start <= needed.start && needed.end <= self.looked_at.end {
             return;
         }
-        let looked_at = around(MORE);
+        let looked_at = around(self.more.max(MORE));
+        self.more = (4 * self.more).clamp(MORE, MORE_MAX);
         self.find_plain(&text[looked_at.clone()], offset + looked_at.start as u64);
         self.places.iter_mut().for_each(|place| *place += looked_at.start);
         self.looked_at = looked_at;

@@ -188,8 +188,12 @@ impl Window {
         if !self.ended && tail <= self.front {
             buffer.copy_within(tail_start..self.end, self.front - tail);
             (self.start, self.end) = (self.front - tail, self.front);
-        } else {
+        } else if self.ended {
             self.start = tail_start;
+        } else {
+            // Less than a chunk was owned. There must be room behind the tail for the next chunk.
+            buffer.copy_within(tail_start..self.end, 0);
+            (self.start, self.end) = (0, tail);
         }
         self.offset = begin;
     }

@@ -19,3 +19,4 @@ mod shifts;
 mod sources;
 mod trees;
 mod user_rules;
+mod work;

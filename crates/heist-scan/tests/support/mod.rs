@@ -134,7 +134,7 @@ impl Sink for Log {
 
 /// Runs a scan of trees, and checks what holds for every scan.
 #[track_caller]
-pub(crate) fn scan_walk(scan: Scan<Keys>, walk: Walk) -> (ScanReport, Arc<Log>) {
+pub(crate) fn scan_walk<D: Detector>(scan: Scan<D>, walk: Walk) -> (ScanReport, Arc<Log>) {
     let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
     let report = scan.progress(&progress).walk(walk).run(Arc::clone(&log)).unwrap();
     check_report(&report, &log, &progress);
@@ -143,13 +143,16 @@ pub(crate) fn scan_walk(scan: Scan<Keys>, walk: Walk) -> (ScanReport, Arc<Log>) 
 
 /// Runs a scan of everything below `roots`.
 #[track_caller]
-pub(crate) fn scan_trees(scan: Scan<Keys>, roots: &[&Path]) -> (ScanReport, Arc<Log>) {
+pub(crate) fn scan_trees<D: Detector>(scan: Scan<D>, roots: &[&Path]) -> (ScanReport, Arc<Log>) {
     scan_walk(scan, Walk::over(roots))
 }
 
 /// Runs a scan of a source, and checks what holds for every scan.
 #[track_caller]
-pub(crate) fn scan_objects(scan: Scan<Keys>, source: impl Source) -> (ScanReport, Arc<Log>) {
+pub(crate) fn scan_objects<D: Detector>(
+    scan: Scan<D>,
+    source: impl Source,
+) -> (ScanReport, Arc<Log>) {
     let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
     let report = scan.progress(&progress).source(source).run(Arc::clone(&log)).unwrap();
     check_report(&report, &log, &progress);

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use heist_scan::rules::RuleSet;
 use heist_scan::{
-    DetectorOptions, Finding, ObjectOutcome, ReaderSource, Scan, SecretDetector, Sink,
+    Chunk, Detector as _, DetectorOptions, Finding, ObjectOutcome, ReaderSource, Scan,
+    SecretDetector, Sink, WorkLimit,
 };
 
 use crate::clock::process_cpu_time;
@@ -18,6 +19,17 @@ use crate::walk::trees::random::Random;
 pub(crate) const TEXT_BYTES: usize = 256 << 10;
 
 const PROSE_BYTES: usize = 16 << 20;
+
+/// What a text costs for each byte.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    /// The CPU time as a multiple of the time for prose.
+    pub(crate) ratio: f64,
+    /// The same in a large object, in which the allowance of the work limit no longer counts.
+    pub(crate) limited: f64,
+    /// The work that the detector counts.
+    pub(crate) work: f64,
+}
 
 /// Measures scans.
 pub(crate) struct Meter {
@@ -47,10 +59,23 @@ impl Meter {
         meter
     }
 
-    /// Returns the CPU time for each byte of a text as a multiple of the time for prose: the least
-    /// of `times` measurements.
-    pub(crate) fn ratio(&self, text: &[u8], times: usize) -> f64 {
-        self.seconds(text, times) / text.len().max(1) as f64 / self.prose
+    /// Returns the cost of a text: the least of `times` measurements.
+    pub(crate) fn cost(&self, text: &[u8], times: usize) -> Cost {
+        let bytes = text.len().max(1) as f64;
+        let ratio = self.seconds(text, times) / bytes / self.prose;
+        let work = self.work(text) as f64 / bytes;
+        // Of an object that takes more work than the limit, a part is scanned. The object may also
+        // contain text without work, so the cost of what is scanned counts for all its bytes.
+        let share = (WorkLimit::default().per_byte as f64 / work).min(1.0);
+        Cost { ratio, limited: ratio * share, work }
+    }
+
+    /// Returns the work that the detector counts for a text.
+    pub(crate) fn work(&self, text: &[u8]) -> u64 {
+        let mut scratch = self.detector.scratch();
+        let chunk = Chunk::whole(text, "settings.py".as_ref());
+        self.detector.scan(&chunk, &mut scratch, &mut Vec::new());
+        self.detector.take_work(&mut scratch)
     }
 
     fn seconds(&self, text: &[u8], times: usize) -> f64 {

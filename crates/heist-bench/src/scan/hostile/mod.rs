@@ -6,6 +6,6 @@ mod fragments;
 mod input;
 mod search;
 
-pub(crate) use cost::Meter;
+pub(crate) use cost::{Cost, Meter};
 pub(crate) use input::HostileInput;
-pub(crate) use search::{Found, Search};
+pub(crate) use search::{Found, Goal, Search};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use heist::rng::XorShift64;
 
-use super::cost::{Meter, TEXT_BYTES};
+use super::cost::{Cost, Meter, TEXT_BYTES};
 use super::fragments::FRAGMENTS;
 use super::input::{Alphabet, Content, Examples, HostileInput, Piece, TIMES_MAX, Wrapping};
 
@@ -26,16 +26,41 @@ const PIECES_MAX: usize = 14;
 /// How many measurements confirm a result.
 const CONFIRMATIONS: usize = 5;
 
-/// An input and its cost as a multiple of prose.
+/// An input and its cost.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) input: HostileInput,
-    pub(crate) ratio: f64,
+    pub(crate) cost: Cost,
+}
+
+/// What a search maximises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Goal {
+    /// The cost in a large object, whose work is limited.
+    Limited,
+    /// The cost in a small object, whose work is free.
+    Free,
+}
+
+impl Goal {
+    /// Returns the cost that counts for this goal.
+    pub(crate) fn of(self, cost: &Cost) -> f64 {
+        match self {
+            Self::Limited => cost.limited,
+            Self::Free => cost.ratio,
+        }
+    }
+
+    /// Sorts by cost, the highest first.
+    pub(crate) fn sort(self, found: &mut [Found]) {
+        found.sort_by(|a, b| self.of(&b.cost).total_cmp(&self.of(&a.cost)));
+    }
 }
 
 /// The state of a search.
 pub(crate) struct Search<'a> {
     meter: &'a Meter,
+    goal: Goal,
     pub(crate) examples: Examples,
     rng: XorShift64,
     literals: Vec<String>,
@@ -52,7 +77,7 @@ struct Island {
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(meter: &'a Meter, seed: u64) -> Self {
+    pub(crate) fn new(meter: &'a Meter, goal: Goal, seed: u64) -> Self {
         let examples = Examples::new();
         let rules = &examples.rules.rules;
         let mut literals: Vec<String> =
@@ -61,20 +86,20 @@ impl<'a> Search<'a> {
         literals.dedup();
         let islands = (0..ISLANDS).map(|_| Island::default()).collect();
         let rng = XorShift64::new(seed);
-        Self { meter, examples, rng, literals, islands, hall: Vec::new(), attempts: 0 }
+        Self { meter, goal, examples, rng, literals, islands, hall: Vec::new(), attempts: 0 }
     }
 
     /// Measures an input carefully.
-    pub(crate) fn confirm(&self, input: &HostileInput) -> f64 {
-        self.meter.ratio(&input.text(TEXT_BYTES, &self.examples), CONFIRMATIONS)
+    pub(crate) fn confirm(&self, input: &HostileInput) -> Cost {
+        self.meter.cost(&input.text(TEXT_BYTES, &self.examples), CONFIRMATIONS)
     }
 
     /// Gives an island inputs to begin with.
     pub(crate) fn begin_with(&mut self, inputs: &[HostileInput]) {
         for (number, input) in inputs.iter().enumerate() {
-            let ratio = self.meter.ratio(&input.text(TEXT_BYTES, &self.examples), 1);
-            let found = Found { input: input.clone(), ratio };
-            self.islands[number % (ISLANDS / 2)].keep(found);
+            let cost = self.meter.cost(&input.text(TEXT_BYTES, &self.examples), 1);
+            let found = Found { input: input.clone(), cost };
+            self.islands[number % (ISLANDS / 2)].keep(found, self.goal);
         }
     }
 
@@ -88,13 +113,13 @@ impl<'a> Search<'a> {
         }
         let islands = self.islands.iter().filter_map(|island| island.best.first());
         let mut all: Vec<Found> = islands.chain(&self.hall).cloned().collect();
-        all.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        self.goal.sort(&mut all);
         all.dedup_by(|a, b| a.input == b.input);
         all.truncate(2 * ISLANDS);
         for found in &mut all {
-            found.ratio = self.confirm(&found.input);
+            found.cost = self.confirm(&found.input);
         }
-        all.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        self.goal.sort(&mut all);
         all
     }
 
@@ -116,14 +141,15 @@ impl<'a> Search<'a> {
             return;
         }
         let text = input.text(TEXT_BYTES / 4, &self.examples);
-        let least = self.islands[at].best.first().map_or(0.0, |best| best.ratio);
-        let mut ratio = self.meter.ratio(&text, 1);
-        if ratio > least {
+        let goal = self.goal;
+        let least = self.islands[at].best.first().map_or(0.0, |best| goal.of(&best.cost));
+        let mut cost = self.meter.cost(&text, 1);
+        if goal.of(&cost) > least {
             // Starting a scan counts for more in a short text, and the machine may be disturbed.
-            ratio = self.meter.ratio(&input.text(TEXT_BYTES, &self.examples), 2);
+            cost = self.meter.cost(&input.text(TEXT_BYTES, &self.examples), 2);
         }
         let island = &mut self.islands[at];
-        if island.keep(Found { input, ratio }) {
+        if island.keep(Found { input, cost }, goal) {
             island.idle = 0;
             return;
         }
@@ -131,7 +157,7 @@ impl<'a> Search<'a> {
         if island.idle > PATIENCE {
             let old = std::mem::take(island);
             self.hall.extend(old.best.into_iter().next());
-            self.hall.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+            goal.sort(&mut self.hall);
             self.hall.truncate(2 * ISLANDS);
         }
     }
@@ -245,13 +271,14 @@ impl<'a> Search<'a> {
 
 impl Island {
     /// Keeps a result if it is among the best. Returns `true` if it is the best.
-    fn keep(&mut self, found: Found) -> bool {
+    fn keep(&mut self, found: Found, goal: Goal) -> bool {
         if self.best.iter().any(|kept| kept.input == found.input) {
             return false;
         }
-        let is_best = self.best.first().is_none_or(|best| found.ratio > best.ratio);
+        let is_best =
+            self.best.first().is_none_or(|best| goal.of(&found.cost) > goal.of(&best.cost));
         self.best.push(found);
-        self.best.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        goal.sort(&mut self.best);
         self.best.truncate(KEPT);
         is_best
     }

@@ -12,8 +12,13 @@ use heist_scan::decode::utf16_guess;
 use heist_scan::{Chunk, Detector, Match, SecretDetector};
 use std::path::Path;
 
-/// Returns all matches in an object that is cut at these offsets, in order, each once.
-fn matches_with_cuts(detector: &SecretDetector, object: &[u8], cuts: &[usize]) -> Vec<Match> {
+/// Returns all matches in an object that is cut at these offsets, in order, each once, and the work
+/// that the detector counts for it.
+fn matches_with_cuts(
+    detector: &SecretDetector,
+    object: &[u8],
+    cuts: &[usize],
+) -> (Vec<Match>, u64) {
     let overlap = detector.required_overlap();
     let mut scratch = detector.scratch();
     let mut matches = Vec::new();
@@ -38,9 +43,9 @@ fn matches_with_cuts(detector: &SecretDetector, object: &[u8], cuts: &[usize]) -
         key(left).cmp(&key(right)).then_with(|| left.decoded.cmp(&right.decoded))
     });
     matches.dedup();
-    matches
+    (matches, detector.take_work(&mut scratch))
 }
 
 fn all_matches(detector: &SecretDetector, object: &[u8]) -> Vec<Match> {
-    matches_with_cuts(detector, object, &[])
+    matches_with_cuts(detector, object, &[]).0
 }
