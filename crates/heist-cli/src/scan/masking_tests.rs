@@ -114,7 +114,8 @@ fn outputs(
     }
     findings.sort();
     let (baseline, scan) = (String::new(), String::new());
-    let advice = Advice { baseline, scan, read_stdin: false, is_staged: false, is_of_history: false };
+    let advice =
+        Advice { baseline, scan, read_stdin: false, is_staged: false, is_of_history: false };
     let report = Report {
         findings: &findings,
         summary: &summary(),
