@@ -136,7 +136,6 @@ fn change(files: &mut Files, trees: &[Files], below: &mut impl FnMut(u64) -> u64
 /// A commit as git prints it.
 struct SlowCommit {
     id: ObjectId,
-    seconds: i64,
     parents: Vec<usize>,
     files: BTreeSet<(String, ObjectId)>,
 }
@@ -161,7 +160,7 @@ fn slow_commits(repo: &Repo) -> Vec<SlowCommit> {
             parents.iter().all(|parent| number(parent, &commits).is_some())
         });
         let (at, _) = ready.min_by_key(|(_, (id, seconds, _))| (*seconds, *id)).unwrap();
-        let (id, seconds, parents) = waiting.remove(at);
+        let (id, _, parents) = waiting.remove(at);
         let parents = parents.iter().map(|parent| number(parent, &commits).unwrap()).collect();
         let tree = repo.git(&["ls-tree", "-r", &id.to_string()]);
         let tree = String::from_utf8(tree).unwrap();
@@ -170,7 +169,7 @@ fn slow_commits(repo: &Repo) -> Vec<SlowCommit> {
             let id = head.split(' ').nth(2).unwrap();
             (path.to_owned(), ObjectId::from_hex(id.as_bytes()).unwrap())
         });
-        commits.push(SlowCommit { id, seconds, parents, files: files.collect() });
+        commits.push(SlowCommit { id, parents, files: files.collect() });
     }
     commits
 }
