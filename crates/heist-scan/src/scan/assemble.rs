@@ -86,7 +86,7 @@ pub(crate) struct Assembler {
 }
 
 /// A match that becomes a finding.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Assembled<'a> {
     pub(crate) captured: &'a Captured,
     /// The secrets before it, and those that begin after it or at the same place.
