@@ -6,9 +6,9 @@
 //!
 //! - `costs` measures heist alone.
 //! - `runtime` starts its HTTP servers as separate processes.
-//! - `walk`, `scan` and `git` run every contender as a separate process. Their ratios compare with a
-//!   yardstick: the time of the fastest walk we know how to write, the CPU time of only reading the
-//!   files, and that of only decoding the objects.
+//! - `walk`, `scan` and `git` run every contender as a separate process. Their ratios compare with
+//!   a yardstick: the time of the fastest walk we know how to write, the CPU time of only reading
+//!   the files, and that of only decoding the objects.
 //! - `compare` runs a suite of two builds of heist.
 
 mod allocations;

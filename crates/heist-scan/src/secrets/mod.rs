@@ -248,8 +248,8 @@ impl SecretDetector {
         self.rules.iter().filter(|active| active.has_failed()).map(|active| &active.rule)
     }
 
-    /// Returns `true` if what a rule finds is shown in full, as a match with this standing. The rules of a scanned tree cannot ask
-    /// for that.
+    /// Returns `true` if what a rule finds is shown in full, as a match with this standing. The
+    /// rules of a scanned tree cannot ask for that.
     fn is_identifier(&self, rule: u32, standing: Standing) -> bool {
         self.rules[rule as usize].rule.identifier && standing != Standing::Added
     }

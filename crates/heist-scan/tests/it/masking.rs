@@ -32,8 +32,7 @@ fn findings(scan: &Scan<Arc<SecretDetector>>, text: &[u8]) -> Vec<Finding> {
     let found = Arc::new(Mutex::new(Vec::new()));
     let source = ReaderSource::new("object", std::io::Cursor::new(text.to_vec()));
     scan.clone().source(source).run(Arc::clone(&found)).unwrap();
-    let found = std::mem::take(&mut *found.lock().unwrap());
-    found
+    std::mem::take(&mut *found.lock().unwrap())
 }
 
 proptest! {
@@ -54,7 +53,8 @@ proptest! {
             .chunk_size(1 << 20)
             .range_size(u64::MAX);
         let reference = findings(&whole, &text);
-        let cut = whole.clone().threads(Some(workers)).chunk_size(chunk_size).range_size(range_size);
+        let cut = whole.clone().threads(Some(workers));
+        let cut = cut.chunk_size(chunk_size).range_size(range_size);
         prop_assert_eq!(findings(&cut, &text), reference.clone());
 
         // The same in a file, which is read in ranges.

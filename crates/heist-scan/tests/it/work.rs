@@ -58,7 +58,8 @@ proptest! {
         let tree = tempfile::tempdir().unwrap();
         let path = tree.path().join("object.env");
         std::fs::write(&path, &text).unwrap();
-        let limited = Scan::new(Arc::clone(&DETECTOR)).work_limit(Some(WorkLimit::new(free, per_byte)));
+        let limit = WorkLimit::new(free, per_byte);
+        let limited = Scan::new(Arc::clone(&DETECTOR)).work_limit(Some(limit));
         let whole = limited.clone().threads(Some(1)).range_size(u64::MAX);
         let (report, log) = scan_trees(whole, &[tree.path()]);
         let expected = result_of(&report, &log, &path);

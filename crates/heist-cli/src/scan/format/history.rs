@@ -29,7 +29,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 /// What to do about secrets in a history.
-pub(super) const NEXT_STEPS: &str = "  1. Revoke each secret where it was issued: every clone and fork has it, and keeps it.\n  \
+pub(super) const NEXT_STEPS: &str = "  \
+     1. Revoke each secret where it was issued: every clone and fork has it, and keeps it.\n  \
      2. If it is still in HEAD, remove it from the file, and load it from the environment or a\n     \
      secret store.\n  \
      3. Rewriting the history (with git filter-repo) comes last, and only helps those who clone\n     \
