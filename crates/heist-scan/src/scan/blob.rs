@@ -64,7 +64,8 @@ impl<D: Detector> Scan<D> {
     /// gets the findings. When `cancel` is cancelled or the [deadline](Scan::deadline) passes, the
     /// scan ends early.
     ///
-    /// The settings about threads, reading and chunks have no effect.
+    /// The settings about threads, reading and chunks have no effect, nor has a token that was set
+    /// with [`cancel`](Scan::cancel).
     pub fn blobs(self, sink: impl Sink + 'static, cancel: &CancelToken) -> BlobScan<D> {
         let Self { detector, settings, .. } = self;
         BlobScan { context: ScanContext::new(detector, Arc::new(sink), settings, cancel) }
