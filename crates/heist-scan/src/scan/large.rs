@@ -92,6 +92,9 @@ struct RangeResult {
     held: u64,
     /// The scanned bytes that are not reported yet.
     bytes: u64,
+    /// All secrets of the file that begin before this offset are known, if all ranges before this
+    /// one are.
+    known_to: u64,
     /// The position of the window, with lines counted from the range's first window.
     cursor: LineCursor,
     state: RangeState,
@@ -171,6 +174,7 @@ impl LargeFile {
             captured: Vec::new(),
             held: 0,
             bytes: 0,
+            known_to: begin,
             cursor: LineCursor::new(counted_from, begin, self.contents.newline),
             state: RangeState::Unfinished { from: scanner.window.owned_from() },
         };
@@ -213,7 +217,7 @@ impl LargeFile {
             };
             if matches!(range.state, RangeState::Ended(Outcome::Interrupted | Outcome::Panicked(_)))
             {
-                baton.assembler.end_early();
+                baton.assembler.end_early(range.known_to);
             }
             let reported = self.report(scanner, &mut baton, &mut range, known_to);
             let outcome = match (reported, &mut range.state) {
@@ -309,6 +313,7 @@ impl LargeFile {
         let added: u64 = scanner.captured.iter().map(Captured::memory).sum();
         range.captured.append(&mut scanner.captured);
         range.bytes += chunk.bytes;
+        range.known_to = chunk.known_to;
         // The scanner will scan other files, most of which need less.
         scanner.captured.shrink_to(CAPTURED_CAPACITY_MAX);
         if baton.is_none() {

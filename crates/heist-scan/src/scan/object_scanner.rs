@@ -351,7 +351,9 @@ impl<D: Detector> ObjectScanner<D> {
     ) -> PartEnd {
         self.assembler.clear();
         let mut cursor = LineCursor::new(LinePosition::BEGIN, 0, self.newline());
+        let mut known_to = 0;
         let end = self.scan_part(rule_path, part, &mut cursor, read, |scanner, chunk| {
+            known_to = chunk.known_to;
             scanner.emitter.counts.so_far.bytes += chunk.bytes;
             // If the chunk has no matches, earlier ones can wait for a chunk that has some.
             if !scanner.captured.is_empty() {
@@ -365,7 +367,7 @@ impl<D: Detector> ObjectScanner<D> {
         let Self { assembler, captured, emitter, .. } = self;
         assembler.add(captured.drain(..));
         if matches!(end, PartEnd::Stopped) {
-            assembler.end_early();
+            assembler.end_early(known_to);
         }
         assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
         end
