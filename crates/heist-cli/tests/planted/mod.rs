@@ -137,7 +137,7 @@ impl Planter {
 
     /// Returns a text with many cases, too far apart to affect each other.
     pub(crate) fn text(&mut self) -> Planted {
-        if self.drawn % 100 == 0 {
+        if self.drawn.is_multiple_of(100) {
             self.draw_examples();
         }
         self.drawn += 1;

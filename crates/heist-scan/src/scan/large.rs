@@ -357,7 +357,7 @@ impl LargeFile {
         let mut object = CurrentObject::new(&self.path, *findings);
         let emitted = catch_unwind(AssertUnwindSafe(|| {
             assembler.settle(known_to, &mut |assembled| {
-                scanner.emitter.emit(&mut object, assembled);
+                scanner.emitter.emit(&mut object, &assembled);
             });
         }));
         *findings = object.findings;

@@ -359,7 +359,7 @@ impl<D: Detector> ObjectScanner<D> {
             if !scanner.captured.is_empty() {
                 let Self { assembler, captured, emitter, .. } = scanner;
                 assembler.add(captured.drain(..));
-                assembler.settle(chunk.known_to, &mut |assembled| emitter.emit(object, assembled));
+                assembler.settle(chunk.known_to, &mut |assembled| emitter.emit(object, &assembled));
             }
             true
         });
@@ -369,7 +369,7 @@ impl<D: Detector> ObjectScanner<D> {
         if matches!(end, PartEnd::Stopped) {
             assembler.end_early(known_to);
         }
-        assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
+        assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, &assembled));
         end
     }
 

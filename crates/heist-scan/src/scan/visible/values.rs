@@ -184,7 +184,7 @@ pub(super) fn xml_text(text: &[u8], mut at: usize, denied: &mut Denied) {
     let end = memchr::memchr(b'<', &text[at..]).map(|length| at + length);
     match end {
         Some(end) if end <= line || memmem::find(&text[at..end], b"\n\n").is_none() => {
-            denied.add(at..end)
+            denied.add(at..end);
         }
         _ => denied.add(at..end_of_words(text, at)),
     }
