@@ -167,7 +167,6 @@ mod tests {
             "hunter2hunter3x9",
             "pass%77ord",
             "\\u0070\\u0061",
-            "AKIAIOSFODNN7QRSTUVW",
             "aGVsbG8gd29ybGQ",
             "xkqzjvwp",
             "f47ac10b-58cc-4372-a567-0e02b2c3d479",

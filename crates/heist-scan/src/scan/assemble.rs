@@ -81,8 +81,9 @@ pub(crate) struct Assembler {
     passed: Vec<Near>,
     /// Scratch memory for deciding a cluster.
     by_strength: Vec<usize>,
-    /// Whether the search ended before the object did, so that not all secrets are known.
-    is_incomplete: bool,
+    /// Where the search ended, if that is before the end of the object: no secret is known that
+    /// begins later.
+    ended_at: Option<u64>,
 }
 
 /// A match that becomes a finding.
@@ -132,13 +133,13 @@ impl Assembler {
         self.survives.clear();
         self.survivors.clear();
         self.passed.clear();
-        self.is_incomplete = false;
+        self.ended_at = None;
     }
 
-    /// Says that the search ended before the object did. What has not been emitted by now shows
-    /// nothing of the text around it.
-    pub(crate) fn end_early(&mut self) {
-        self.is_incomplete = true;
+    /// Says that the search ended before the object did, and that only the secrets before `known_to`
+    /// are known. What is near that offset shows nothing of the text around it.
+    pub(crate) fn end_early(&mut self, known_to: u64) {
+        self.ended_at = Some(known_to);
     }
 
     /// Adds matches, in any order.
@@ -154,7 +155,7 @@ impl Assembler {
         // The decided matches begin before everything that was added since.
         self.waiting[self.survives.len()..].sort_unstable_by(|a, b| in_order(&a.found, &b.found));
         self.decide(known_to);
-        let Self { waiting, survives, passed, is_incomplete, .. } = self;
+        let Self { waiting, survives, passed, ended_at, .. } = self;
         // Thousands of rules may match the same text, so work that only depends on where a secret
         // begins is done once for each beginning, and equal secrets are kept once.
         let (mut done, mut begin) = (0, None);
@@ -169,7 +170,8 @@ impl Assembler {
                 passed.retain(|before| before.place.end + KNOWN_BYTES as u64 > own.start);
             }
             if survives {
-                let (before, after, is_incomplete) = (&**passed, &waiting[done..], *is_incomplete);
+                let (before, after) = (&**passed, &waiting[done..]);
+                let is_incomplete = ended_at.is_some_and(|end| this.concerned_to() > end);
                 emit(Assembled { captured: this, before, after, is_incomplete });
             }
             if !passed.last().is_some_and(|last| last.is(&this.found)) {

@@ -51,7 +51,7 @@ impl RuleTextCache {
         &mut self,
         detector: &impl Detector,
         path: Arc<Path>,
-        assembled: Assembled<'_>,
+        assembled: &Assembled<'_>,
     ) -> Finding {
         let captured = assembled.captured;
         let found = &captured.found;
@@ -220,7 +220,7 @@ impl<D: Detector> Emitter<D> {
     }
 
     /// Emits a finding, unless the object has too many of its kind.
-    pub(crate) fn emit(&mut self, object: &mut CurrentObject<'_>, assembled: Assembled<'_>) {
+    pub(crate) fn emit(&mut self, object: &mut CurrentObject<'_>, assembled: &Assembled<'_>) {
         let captured = assembled.captured;
         if let Some(placement) = object.placement {
             let (found, detector) = (&captured.found, &*self.context.detector);

@@ -84,7 +84,7 @@ fn find_in_chunks(detector: &SecretDetector, bytes: &[u8], chunk_bytes: usize) -
         let is_last = owned_from == bytes.len();
         let known_to = if is_last { u64::MAX } else { window_start(owned_from) as u64 };
         assembler.settle(known_to, &mut |assembled| {
-            findings.push(rules.finding(detector, Arc::clone(&path), assembled));
+            findings.push(rules.finding(detector, Arc::clone(&path), &assembled));
         });
     }
     findings

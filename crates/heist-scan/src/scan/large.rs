@@ -98,6 +98,9 @@ struct RangeResult {
     tallies: Vec<Tally>,
     /// The work of all chunks of the range.
     work: u64,
+    /// All secrets of the file that begin before this offset are known, if all ranges before this
+    /// one are.
+    known_to: u64,
     /// The position of the window, with lines counted from the range's first window.
     cursor: LineCursor,
     state: RangeState,
@@ -188,6 +191,7 @@ impl LargeFile {
             held: 0,
             tallies: Vec::new(),
             work: 0,
+            known_to: begin,
             cursor: LineCursor::new(counted_from, begin, self.contents.newline),
             state: RangeState::Unfinished { from: scanner.window.owned_from() },
         };
@@ -229,9 +233,11 @@ impl LargeFile {
                 }
                 RangeState::Finished | RangeState::Ended(_) => u64::MAX,
             };
-            if matches!(range.state, RangeState::Ended(Outcome::Interrupted | Outcome::Panicked(_)))
+            if let RangeState::Ended(
+                Outcome::Interrupted | Outcome::Panicked(_) | Outcome::WorkCut { .. },
+            ) = range.state
             {
-                baton.assembler.end_early();
+                baton.assembler.end_early(range.known_to);
             }
             let reported = self.report(scanner, &mut baton, &mut range, known_to);
             let outcome = match (reported, &mut range.state) {
@@ -376,7 +382,7 @@ impl LargeFile {
         let mut object = CurrentObject::new(&self.path, *findings);
         let emitted = catch_unwind(AssertUnwindSafe(|| {
             assembler.settle(known_to, &mut |assembled| {
-                scanner.emitter.emit(&mut object, assembled);
+                scanner.emitter.emit(&mut object, &assembled);
             });
         }));
         *findings = object.findings;
@@ -409,6 +415,7 @@ impl RangeResult {
     /// Adds a chunk and its matches.
     fn add(&mut self, chunk: ScannedChunk, captured: &mut Vec<Captured>) {
         self.work = self.work.saturating_add(chunk.work);
+        self.known_to = chunk.known_to;
         let mut tally = Tally { chunk, captured: captured.len() };
         self.captured.append(captured);
         // The limit is compared with the work at the ends of blocks, so the rest can be added up.
@@ -437,6 +444,7 @@ fn count_tallies<D: Detector>(
         captured += of_chunk;
         if chunk.is_cut(baton.work, limit) {
             range.captured.truncate(captured);
+            range.known_to = chunk.known_to;
             range.state = RangeState::Ended(Outcome::WorkCut { scanned_to: chunk.end });
             break;
         }

@@ -394,13 +394,15 @@ impl<D: Detector> ObjectScanner<D> {
         let mut cursor = LineCursor::new(LinePosition::BEGIN, 0, self.newline());
         let (limit, mut work) = (self.context.settings.work_limit, 0_u64);
         let mut is_cut = false;
+        let mut known_to = 0;
         let end = self.scan_part(rule_path, part, &mut cursor, read, |scanner, chunk| {
+            known_to = chunk.known_to;
             scanner.emitter.counts.so_far.bytes += chunk.bytes;
             // If the chunk has no matches, earlier ones can wait for a chunk that has some.
             if !scanner.captured.is_empty() {
                 let Self { assembler, captured, emitter, .. } = scanner;
                 assembler.add(captured.drain(..));
-                assembler.settle(chunk.known_to, &mut |assembled| emitter.emit(object, assembled));
+                assembler.settle(chunk.known_to, &mut |assembled| emitter.emit(object, &assembled));
             }
             work = work.saturating_add(chunk.work);
             is_cut = chunk.is_cut(work, limit);
@@ -409,10 +411,10 @@ impl<D: Detector> ObjectScanner<D> {
         // Also for an object that could not be read to its end.
         let Self { assembler, captured, emitter, .. } = self;
         assembler.add(captured.drain(..));
-        if matches!(end, PartEnd::Stopped) {
-            assembler.end_early();
+        if is_cut || matches!(end, PartEnd::Stopped) {
+            assembler.end_early(known_to);
         }
-        assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
+        assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, &assembled));
         if is_cut { PartEnd::TooMuchWork } else { end }
     }
 

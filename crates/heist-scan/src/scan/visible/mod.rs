@@ -121,7 +121,7 @@ impl Shown {
         let own = &captured.found.secret;
         let excerpt = Excerpt::of(captured);
         let known = known.filter(|known| known.clone().take(KNOWN_MAX + 1).count() <= KNOWN_MAX);
-        let open = known.clone().map_or_else(Vec::new, |known| open_identifiers(captured, &known));
+        let open = known.as_ref().map_or_else(Vec::new, |known| open_identifiers(captured, known));
         let secret = if open.contains(own) {
             String::from_utf8_lossy(captured.secret()).into_owned()
         } else {

@@ -4,8 +4,7 @@ use super::step::Step;
 use crate::rules::{Pattern, Rule, RuleSet};
 use crate::secrets::{DetectorOptions, SecretDetector};
 
-/// Returns a detector that finds the word `needle`, and all or none of what the built-in rules
-/// find.
+/// Returns a detector that finds the word `needle`, and what the built-in rules find or not.
 fn detector(with_builtin: bool) -> SecretDetector {
     let needle = Rule::new("needle", Pattern::Regex(r"\bneedle\b".to_owned()));
     let mut rules = if with_builtin { RuleSet::builtin() } else { RuleSet::default() };
