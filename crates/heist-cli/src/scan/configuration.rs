@@ -21,7 +21,8 @@ use std::time::Duration;
 use toml::Value;
 
 /// The options that work only on the command line.
-const COMMAND_LINE_ONLY: [&str; 20] = [
+const COMMAND_LINE_ONLY: [&str; 21] = [
+    "no-work-limit",
     "staged",
     "diff",
     "no-diff",

@@ -7,11 +7,12 @@ use crate::exit::Exit;
 use crate::scan::advice::Advice;
 use crate::scan::arguments::ScanFormat;
 use crate::scan::hidden::{Hidden, HiddenEntry, HidingSetting};
+use crate::scan::history_place::{ReportedCommit, ReportedFate, ReportedPlace};
 use crate::scan::reported_finding::ReportedFinding;
 use crate::scan::settings::ConfigurationInUse;
 use crate::scan::summary::{EndedEarly, Gap, Listed, Skipped, Summary, Unreported};
 use base64::Engine as _;
-use heist_scan::{Confidence, Encoding, Secret};
+use heist_scan::{Confidence, Encoding, HistoryText, Secret};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -90,14 +91,45 @@ fn confidence() -> impl Strategy<Value = Confidence> {
     ])
 }
 
+/// A place in a history, in which everything but the ids comes from a stranger.
+fn place() -> impl Strategy<Value = ReportedPlace> {
+    let commit = || {
+        (text(), text(), text(), any::<i64>()).prop_map(|(author, email, subject, seconds)| {
+            ReportedCommit { id: "0123456789abcdef".into(), seconds, author, email, subject }
+        })
+    };
+    let texts = [HistoryText::File, HistoryText::CommitMessage, HistoryText::TagMessage];
+    let fate = prop_oneof![
+        Just(ReportedFate::InHead),
+        Just(ReportedFate::NotInHead),
+        Just(ReportedFate::Unreachable),
+        commit().prop_map(ReportedFate::Removed),
+    ];
+    let refs = prop::collection::vec(text(), 0..4);
+    let rest = (prop::sample::select(texts.to_vec()), any::<bool>());
+    (path(), bytes(), prop::option::of(commit()), fate, refs, rest).prop_map(
+        |(repository, path, commit, fate, refs, (text, may_be_older))| ReportedPlace {
+            repository: Arc::from(repository),
+            path: path.into(),
+            text,
+            object: "fedcba9876543210".into(),
+            commit,
+            may_be_older,
+            fate,
+            ref_count: Some(refs.len() as u64 + 2),
+            refs,
+        },
+    )
+}
+
 fn finding() -> impl Strategy<Value = ReportedFinding> {
     let texts = (text(), text(), text(), text());
     let numbers = (0..9_u64, 1..9_u64, 1..9_u64, 1..9_u64);
-    let rest = (confidence(), any::<bool>(), 0..3_u8);
+    let rest = (confidence(), any::<bool>(), 0..3_u8, prop::option::of(place()));
     (path(), texts, bytes(), bytes(), numbers, rest).prop_map(
         |(path, (rule, description, remedy, reason), secret, excerpt, numbers, rest)| {
             let (offset, line, column, length) = numbers;
-            let (confidence, is_by_tree, secret_number) = rest;
+            let (confidence, is_by_tree, secret_number, place) = rest;
             ReportedFinding {
                 path: Arc::from(path),
                 rule: rule.into(),
@@ -115,7 +147,7 @@ fn finding() -> impl Strategy<Value = ReportedFinding> {
                 confidence,
                 reason: reason.into(),
                 is_by_tree,
-                history: None,
+                history: place.map(Box::new),
             }
         },
     )

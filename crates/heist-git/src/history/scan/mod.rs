@@ -107,6 +107,7 @@ pub struct HistoryScan<D: Detector> {
     access: Access,
     limits: Limits,
     attribution: AttributionLimits,
+    objects: Option<PathBuf>,
     revisions: Revisions,
     unreachable: bool,
     verify_delta: bool,
@@ -130,6 +131,7 @@ impl<D: Detector> HistoryScan<D> {
             access,
             limits: Limits::default(),
             attribution: AttributionLimits::default(),
+            objects: None,
             revisions: Revisions::default(),
             unreachable: false,
             verify_delta: false,
@@ -150,6 +152,15 @@ impl<D: Detector> HistoryScan<D> {
     /// Scans only what these commits introduce. By default, everything.
     pub fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
+        self
+    }
+
+    /// Reads the objects of this directory, and of its alternates, instead of the repository's own:
+    /// while a server receives a push, the new objects are in a quarantine beside them. The ids of
+    /// the new commits are [`Revisions::include_ids`], and those of the refs before the push
+    /// [`Revisions::exclude_ids`].
+    pub fn objects(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.objects = Some(directory.into());
         self
     }
 

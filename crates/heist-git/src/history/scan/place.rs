@@ -36,7 +36,10 @@ pub(super) fn run<D: Detector>(
     sink: Arc<dyn Sink>,
 ) -> Result<HistoryReport, HistoryError> {
     let HistoryScan { scan, shown_as, access, limits, attribution, revisions, .. } = history;
-    let store = Arc::new(ObjectStore::open(layout, &access, limits)?);
+    let store = Arc::new(match &history.objects {
+        Some(objects) => ObjectStore::open_objects(objects, layout.hash_kind(), &access, limits)?,
+        None => ObjectStore::open(layout, &access, limits)?,
+    });
     let refs = Refs::read(layout, &access);
     let settling = Arc::new(Settling::new(sink));
     let blob_scan = Arc::new(scan.blobs(Arc::clone(&settling), &history.cancel));
