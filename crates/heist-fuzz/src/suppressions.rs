@@ -53,13 +53,15 @@ pub fn gitleaksignore(data: &[u8]) {
         let (alone, notes) = GitleaksIgnore::parse(line);
         let trimmed = line.trim_ascii();
         let is_empty = trimmed.is_empty() || trimmed.starts_with(b"#");
-        assert_eq!(alone.is_empty(), is_empty || !notes.is_empty(), "line {number}");
+        let is_malformed = notes.iter().any(|note| note.reason == UnusedReason::Malformed);
+        assert_eq!(alone.is_empty(), is_empty || is_malformed, "line {number}");
+        let is_of_commit = notes.iter().any(|note| note.reason == UnusedReason::Commit);
         for note in notes {
             assert!(!is_empty && note.line == 1, "line {number}: {note:?}");
             assert!(!note.reason.to_string().is_empty());
             noted.push((number, note.reason));
         }
-        if alone.is_empty() {
+        if alone.is_empty() || is_of_commit {
             continue;
         }
         listed += alone.len();

@@ -293,7 +293,7 @@ impl<D: Detector> BlobScanner<D> {
             captured.found = found;
             Some(captured)
         }));
-        assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
+        assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, &assembled));
         (blob.end.outcome(), blob.bytes)
     }
 }

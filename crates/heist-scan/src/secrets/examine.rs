@@ -731,7 +731,6 @@ impl Examiner {
         self.work += prices::MATCH;
         let (standing, conditions) = detector.conditions_of(&candidate, location);
         let Candidate { whole, secret, .. } = candidate;
-        self.work += prices::MATCH;
         let (owner, cause) = (self.owner, self.cause);
         self.found.push(FoundSecret {
             rule,

@@ -396,7 +396,7 @@ fn meddle(
 ) -> heist_scan::ScanReport {
     let tree = tempfile::tempdir().unwrap();
     let path = tree.path().join("file");
-    fs::write(&path, vec![b'x'; 100_000]).unwrap();
+    fs::write(&path, vec![b'x'; 400_000]).unwrap();
     let detector = Meddler(move |offset| {
         if offset == 0 {
             meddle(&path);
@@ -409,20 +409,20 @@ fn meddle(
 #[test]
 fn a_file_that_changes_during_the_scan_is_reported() {
     let truncate =
-        |path: &Path| fs::File::options().write(true).open(path).unwrap().set_len(50_000).unwrap();
+        |path: &Path| fs::File::options().write(true).open(path).unwrap().set_len(200_000).unwrap();
     let grow = |path: &Path| {
         fs::File::options().append(true).open(path).unwrap().write_all(b"more").unwrap();
     };
     for range_size in [u64::MAX, 30_000] {
         let report = meddle(truncate, range_size);
-        assert_eq!((report.outcomes.shrunk, report.bytes, report.incomplete_count), (1, 50_000, 1));
+        assert_eq!((report.outcomes.shrunk, report.bytes, report.incomplete_count), (1, 200_000, 1));
         let report = meddle(grow, range_size);
-        assert_eq!((report.outcomes.grown, report.bytes, report.incomplete_count), (1, 100_000, 1));
+        assert_eq!((report.outcomes.grown, report.bytes, report.incomplete_count), (1, 400_000, 1));
         // An open file can be read after it was deleted.
         let report = meddle(|path: &Path| fs::remove_file(path).unwrap(), range_size);
         assert_eq!(
             (report.outcomes.scanned, report.bytes, report.incomplete_count),
-            (1, 100_000, 0)
+            (1, 400_000, 0)
         );
     }
 }
