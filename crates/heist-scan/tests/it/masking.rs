@@ -32,8 +32,7 @@ fn findings(scan: &Scan<Arc<SecretDetector>>, text: &[u8]) -> Vec<Finding> {
     let found = Arc::new(Mutex::new(Vec::new()));
     let source = ReaderSource::new("object", std::io::Cursor::new(text.to_vec()));
     scan.clone().source(source).run(Arc::clone(&found)).unwrap();
-    let found = std::mem::take(&mut *found.lock().unwrap());
-    found
+    std::mem::take(&mut *found.lock().unwrap())
 }
 
 proptest! {
