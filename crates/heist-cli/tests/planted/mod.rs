@@ -231,6 +231,10 @@ impl Planter {
                 let (_, mut secrets) = self.example();
                 let text = secrets.pop().unwrap_or_default();
                 let one_line = !text.contains(char::is_whitespace);
+                // Otherwise the notation would end inside the value.
+                if text.contains(['"', '\'', '`', '<', '>', '\\']) {
+                    return (text.clone(), vec![text]);
+                }
                 let secret = notation::Value { is_plain: one_line, text };
                 (in_notation(&secret, &mut self.rng), vec![secret.text])
             }

@@ -8,7 +8,7 @@
 
 use super::values::{begins_pair, value, xml_text};
 use super::{Denied, REACH};
-use crate::noise::is_ordinary;
+use crate::noise::is_known_word;
 use std::ops::Range;
 
 /// How far the letters that tell of a secret may be from the end of the name.
@@ -237,7 +237,7 @@ fn add_beside(text: &[u8], telling: usize, end: usize, denied: &mut Denied) {
                 add_field(text, spaced, denied);
             }
         }
-        _ if spaced == at && !is_closed => {}
+        [b'a'..=b'z' | b'A'..=b'Z', ..] if spaced == at && !is_closed => {}
         _ if add_field(text, at, denied) => {}
         _ if spaced > at => add_bare(text, telling, spaced, denied),
         _ => {}
@@ -355,12 +355,11 @@ fn add_bare(text: &[u8], telling: usize, from: usize, denied: &mut Denied) {
     let is_option = text[telling - begin] == b'-';
     let length = text[from..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
     let word = &text[from..from + length];
-    let is_word =
-        word.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b',' | b'.' | b':'));
+    let signs = word.iter().rev().take_while(|byte| matches!(byte, b',' | b'.' | b':' | b';'));
+    let letters = &word[..length - signs.count()];
     if is_option || matches!(word.first(), Some(b'"' | b'\'' | b'`' | b'\\')) {
         value(text, from, denied);
-    } else if word.first().is_some_and(u8::is_ascii_alphanumeric) && !(is_word && is_ordinary(word))
-    {
+    } else if word.first().is_some_and(u8::is_ascii_alphanumeric) && !is_known_word(letters) {
         denied.add(from..from + length);
     }
 }

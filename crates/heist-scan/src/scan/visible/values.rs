@@ -222,7 +222,8 @@ pub(super) fn begins_pair(text: &[u8], at: usize) -> bool {
     let rest = &rest[length..];
     let is_quote = |byte: &&u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']');
     let quotes = rest.iter().take(4).take_while(is_quote).count();
-    if is_quoted && quotes == 0 {
+    let closes = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`');
+    if is_quoted && !rest[..quotes].iter().any(closes) {
         // A string that only begins like a name.
         return false;
     }
