@@ -2,7 +2,7 @@
 
 use heist::rng::XorShift64;
 use heist_scan::Secret;
-use heist_scan::suppress::{Baseline, GitleaksIgnore};
+use heist_scan::suppress::{Baseline, GitleaksIgnore, UnusedReason};
 use std::path::Path;
 
 /// Fuzzes the reader and the writer of baselines.

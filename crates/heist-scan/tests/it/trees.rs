@@ -415,7 +415,10 @@ fn a_file_that_changes_during_the_scan_is_reported() {
     };
     for range_size in [u64::MAX, 30_000] {
         let report = meddle(truncate, range_size);
-        assert_eq!((report.outcomes.shrunk, report.bytes, report.incomplete_count), (1, 200_000, 1));
+        assert_eq!(
+            (report.outcomes.shrunk, report.bytes, report.incomplete_count),
+            (1, 200_000, 1)
+        );
         let report = meddle(grow, range_size);
         assert_eq!((report.outcomes.grown, report.bytes, report.incomplete_count), (1, 400_000, 1));
         // An open file can be read after it was deleted.

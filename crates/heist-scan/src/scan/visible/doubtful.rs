@@ -165,7 +165,8 @@ fn trimmed(word: &[u8]) -> &[u8] {
 fn add_bodies(text: &[u8], part: &Range<usize>, denied: &mut Denied) {
     const MARK: &[u8] = b"-----";
     let mut from = part.start;
-    while let Some(found) = memmem::find(&text[from..part.end], MARK) {
+    // A heading may begin before the end of the part and end after it.
+    while let Some(found) = text.get(from..part.end).and_then(|rest| memmem::find(rest, MARK)) {
         let at = from + found;
         let rest = &text[at + MARK.len()..];
         let heading = &rest[..rest.len().min(HEADING_MAX)];
@@ -211,6 +212,80 @@ fn add_user_information(
             if !place.is_empty() {
                 denied.add(place.clone());
                 values.push(Value { name_end: begin, place });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::doubtful;
+    use proptest::prelude::*;
+    use std::ops::Range;
+
+    /// What the notations of names and values consist of, and pieces of them.
+    const PIECES: [&str; 42] = [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "-----BEGIN ",
+        "-----END ",
+        "-----",
+        "password",
+        "token",
+        "api_key",
+        "user",
+        "=",
+        ": ",
+        ":",
+        "://",
+        "@",
+        " ",
+        "\n",
+        "\r\n",
+        "\n  ",
+        "\t",
+        "\"",
+        "'",
+        "`",
+        "<secret>",
+        "</secret>",
+        "<![CDATA[",
+        "]]>",
+        "<",
+        ">",
+        "- ",
+        "--",
+        "-p ",
+        "|",
+        ">-",
+        "!!str",
+        "&a",
+        "#",
+        "//",
+        "\\",
+        "{",
+        "}",
+        ",",
+        "k3Qz9fVq3rT8xLm2Zp6K",
+        "é",
+    ];
+
+    proptest! {
+        #[test]
+        fn every_text_and_every_part_of_it_can_be_surveyed(
+            pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60),
+            ends in prop::collection::vec(any::<prop::sample::Index>(), 4),
+        ) {
+            let text = pieces.concat().into_bytes();
+            let mut ends: Vec<usize> = ends.iter().map(|end| end.index(text.len() + 1)).collect();
+            ends.sort_unstable();
+            let part = |from, to| -> Range<usize> { ends[from]..ends[to] };
+            for parts in [vec![part(0, 1), part(2, 3)], vec![part(0, 3)]] {
+                let (hidden, values) = doubtful(&text, &parts, &[part(1, 2)]);
+                let within = |range: &Range<usize>| {
+                    range.start <= range.end && range.end <= text.len()
+                };
+                prop_assert!(hidden.iter().all(within));
+                prop_assert!(values.iter().all(|value| within(&value.place)));
             }
         }
     }
