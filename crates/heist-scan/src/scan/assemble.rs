@@ -136,8 +136,8 @@ impl Assembler {
         self.ended_at = None;
     }
 
-    /// Says that the search ended before the object did, and that only the secrets before `known_to`
-    /// are known. What is near that offset shows nothing of the text around it.
+    /// Says that the search ended before the object did, and that only the secrets before
+    /// `known_to` are known. What is near that offset shows nothing of the text around it.
     pub(crate) fn end_early(&mut self, known_to: u64) {
         self.ended_at = Some(known_to);
     }

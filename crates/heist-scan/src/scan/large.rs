@@ -14,9 +14,9 @@
 //!   decides who does what, and says why no range is forgotten.)
 //! - Bytes and findings are counted when they are reported, so the counts do not depend on which
 //!   workers ran ahead.
-//! - The work of each chunk is counted when it is reported, in the order of the file, so the place of
-//!   a cut does not depend on which worker scans which range. A worker whose range alone takes too
-//!   much work stops ahead: the file is cut there or earlier.
+//! - The work of each chunk is counted when it is reported, in the order of the file, so the place
+//!   of a cut does not depend on which worker scans which range. A worker whose range alone takes
+//!   too much work stops ahead: the file is cut there or earlier.
 //!
 //! Invariant: a worker that takes a range finishes or stores it, whatever the range contains. The
 //! worker that reports the last range, or the first range that could not be read to its end,

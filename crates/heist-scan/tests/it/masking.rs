@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex};
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         6 => prop::sample::select(vec![
-            "needle", " ", "\n", "password=", "\"token\": \"", "\"", "seven hills", "k3Qz9fVq3rT8xLm2Zp6K",
-            "ghp_", "https://u:p4ss@host/", "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----", ", ", "\0",
-            "key: |\n  ", "!x#9$y", "cGFzc3dvcmQ9aHVudGVyMg==", concat!("AKIA", "Q7XWZ2MNB4RTK6JD"), "&auth=", "=====",
+            "needle", " ", "\n", "password=", "\"token\": \"", "\"", "seven hills",
+            "k3Qz9fVq3rT8xLm2Zp6K", "ghp_", "https://u:p4ss@host/",
+            "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----", ", ", "\0",
+            "key: |\n  ", "!x#9$y", "cGFzc3dvcmQ9aHVudGVyMg==",
+            concat!("AKIA", "Q7XWZ2MNB4RTK6JD"), "&auth=", "=====",
         ])
         .prop_map(|piece| piece.as_bytes().to_vec()),
         1 => prop::collection::vec(b'!'..=b'~', 0..200),
