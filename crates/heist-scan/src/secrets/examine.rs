@@ -368,6 +368,7 @@ impl Examiner {
                     return;
                 }
                 self.work += match kind {
+                    ParserKind::Password => prices::PASSWORD_PARSER,
                     ParserKind::ConnectionString => prices::CONNECTION_PARSER,
                     ParserKind::PrivateKey => prices::PRIVATE_KEY_PARSER,
                     _ => prices::PARSER,
@@ -431,7 +432,7 @@ impl Examiner {
             }
             let group = active.rule.secret_group;
             for start in first..=last {
-                self.work += prices::EXPRESSION;
+                self.work += prices::expression(reach);
                 let searcher = self.searchers.of(rule);
                 let span = start..end(start);
                 let found = active
@@ -455,7 +456,9 @@ impl Examiner {
             }
         } else {
             let covers = |whole: &Range<usize>| whole.contains(&at);
-            self.search_window(detector, text, rule, first..end(last), covers);
+            let window = first..end(last);
+            self.work += prices::FAR_BYTE * window.len() as u64;
+            self.search_window(detector, text, rule, window, covers);
         }
     }
 
@@ -646,6 +649,7 @@ impl Examiner {
                 if self.is_stopped(text, 0) {
                     return;
                 }
+                self.work += prices::VALUE_BYTE * found.value.len() as u64;
                 let mut hits = std::mem::take(&mut self.hits);
                 examine_generic(&window, found.clone(), &mut hits);
                 self.judge_hits(detector, text, from, rule, &mut hits);
@@ -721,7 +725,7 @@ impl Examiner {
     ) {
         let (bytes, encoding) = (text.bytes, text.encoding);
         let mut candidate = Candidate { rule, text: bytes, encoding, whole, secret, parsed };
-        self.work += prices::JUDGEMENT;
+        self.work += prices::judgement(candidate.secret.len());
         let judged = if self.notes.is_some() {
             self.judge_with_notes(detector, &mut candidate, text.path)
         } else {

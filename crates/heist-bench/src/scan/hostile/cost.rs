@@ -4,6 +4,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
+use heist_scan::decode::utf16_guess;
 use heist_scan::rules::RuleSet;
 use heist_scan::{
     Chunk, Detector as _, DetectorOptions, Finding, ObjectOutcome, ReaderSource, Scan,
@@ -73,7 +74,8 @@ impl Meter {
     /// Returns the work that the detector counts for a text.
     pub(crate) fn work(&self, text: &[u8]) -> u64 {
         let mut scratch = self.detector.scratch();
-        let chunk = Chunk::whole(text, "settings.py".as_ref());
+        let encoding = utf16_guess(text).unwrap_or_default();
+        let chunk = Chunk::whole(text, "settings.py".as_ref()).with_encoding(encoding);
         self.detector.scan(&chunk, &mut scratch, &mut Vec::new());
         self.detector.take_work(&mut scratch)
     }
