@@ -230,10 +230,10 @@ impl Planter {
                 // Nested: a secret of a rule as the value of a telling name.
                 let (_, mut secrets) = self.example();
                 let text = secrets.pop().unwrap_or_default();
-                let one_line = !text.contains(char::is_whitespace);
+                let one_line = !text.contains(|c: char| c.is_whitespace() || "&;,?|".contains(c));
                 // Otherwise the notation would end inside the value.
                 if text.contains(['"', '\'', '`', '<', '>', '\\']) {
-                    return (text.clone(), vec![text]);
+                    return self.example();
                 }
                 let secret = notation::Value { is_plain: one_line, text };
                 (in_notation(&secret, &mut self.rng), vec![secret.text])

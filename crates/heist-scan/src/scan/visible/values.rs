@@ -251,10 +251,7 @@ fn end_of_words(text: &[u8], from: usize) -> usize {
             b'\n' | b'\r' => return at,
             b' ' | b'\t' => return end_of_sentence(text, at).unwrap_or(at),
             b'<' if text.get(at + 1) == Some(&b'/') => return at,
-            b'&' | b';' | b',' | b'?' | b'"' | b'\'' | b'{' | b'}' | b'(' | b')' | b'[' | b']'
-            | b'|'
-                if begins_pair(text, at + 1) =>
-            {
+            b'&' | b';' | b',' | b'?' | b'"' | b'\'' | b'|' if begins_pair(text, at + 1) => {
                 return at;
             }
             _ => at += 1,
