@@ -51,11 +51,16 @@ impl BlobSet {
         (word >> (32 - FILTER_BITS)) as usize
     }
 
+    /// Returns `false` for the bytes of most ids that do not matter.
+    fn may_contain(&self, id: &[u8]) -> bool {
+        let bit = Self::bit(id);
+        self.filter[bit >> 6] & 1 << (bit & 63) != 0
+    }
+
     /// Returns the number of a blob, if it matters.
     #[must_use]
     pub fn number(&self, id: &ObjectId) -> Option<u32> {
-        let bit = Self::bit(id.as_bytes());
-        if self.filter[bit >> 6] & 1 << (bit & 63) == 0 {
+        if !self.may_contain(id.as_bytes()) {
             return None;
         }
         self.numbers.get(id).copied()
@@ -190,7 +195,6 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
         hash: HashKind,
         reader: &'r mut ObjectReader<'s>,
     ) -> Self {
-        reader.keep_trees();
         Self {
             blobs,
             hash,
@@ -266,19 +270,27 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
     fn advance(open: &mut Open, blobs: &BlobSet, hash: HashKind, known: &Known) -> Next {
         let Open { content, at, blobs: found, trees, name, .. } = open;
         let len = content.len();
-        let mut tree = Tree::new(hash, &content[*at..]);
-        while let Some(entry) = tree.next() {
-            let Ok(entry) = entry else {
+        while *at < len {
+            let rest = &content[*at..];
+            // Most entries of most trees are files that do not matter: pass over them fast.
+            if let Some((id, entry_len)) = plain_file(rest, hash)
+                && !blobs.may_contain(id)
+            {
+                *at += entry_len;
+                continue;
+            }
+            let mut tree = Tree::new(hash, rest);
+            let Some(Ok(entry)) = tree.next() else {
                 *at = len;
                 return Next::Malformed;
             };
+            *at = len - tree.rest_len();
             match entry.kind() {
                 Some(ObjectKind::Tree) => match known.get(&entry.id) {
                     Some(None) => {}
                     Some(Some(reduced)) => trees.push((entry.name.into(), reduced)),
                     None => {
                         *name = entry.name.into();
-                        *at = len - tree.rest_len();
                         return Next::Subtree(entry.id);
                     }
                 },
@@ -290,7 +302,6 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
                 None => {}
             }
         }
-        *at = len;
         Next::End
     }
 
@@ -309,6 +320,20 @@ impl<'b, 'r, 's> Reducer<'b, 'r, 's> {
         self.known.set_fertile(&reduced);
         Some(reduced)
     }
+}
+
+/// Returns the id in a tree's first entry and the length of that entry, if its mode is one that git
+/// writes for files.
+fn plain_file(rest: &[u8], hash: HashKind) -> Option<(&[u8], usize)> {
+    // The name follows the mode and a space, and has at least a byte.
+    const NAME: usize = 7;
+    if !rest.starts_with(b"100644 ") && !rest.starts_with(b"100755 ") {
+        return None;
+    }
+    let name_len = memchr::memchr(0, &rest[NAME..]).filter(|len| *len > 0)?;
+    let from = NAME + name_len + 1;
+    let id = rest.get(from..from + hash.id_len())?;
+    Some((id, from + hash.id_len()))
 }
 
 /// What comes next in a tree.

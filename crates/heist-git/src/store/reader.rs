@@ -24,7 +24,6 @@ pub struct ObjectReader<'s> {
     delta: Vec<u8>,
     ops: Vec<DeltaOp>,
     chain: Vec<Link>,
-    keeps_trees: bool,
 }
 
 /// A delta on the way from an object to a whole one.
@@ -61,20 +60,6 @@ impl<'s> ObjectReader<'s> {
             delta: Vec::new(),
             ops: Vec::new(),
             chain: Vec::new(),
-            keeps_trees: false,
-        }
-    }
-
-    /// From now on, also keeps trees that were not needed as bases: for a walk through a history,
-    /// newest first, which needs the next older version of a tree soon.
-    pub(crate) fn keep_trees(&mut self) {
-        self.keeps_trees = true;
-    }
-
-    fn keep(&mut self, link: Link, kind: ObjectKind, content: &[u8]) {
-        if self.keeps_trees && kind == ObjectKind::Tree {
-            let base = Base { kind, content: Arc::new(content.to_vec()) };
-            self.cache.insert((link.pack, link.offset), &base);
         }
     }
 
@@ -102,7 +87,6 @@ impl<'s> ObjectReader<'s> {
             End::Loose { dir, id } if self.chain.is_empty() => self.read_loose(dir, &id, content),
             End::Whole(link, kind) if self.chain.is_empty() => {
                 self.inflate_entry(link, content)?;
-                self.keep(link, kind, content);
                 Ok(kind)
             }
             end => {
@@ -124,7 +108,6 @@ impl<'s> ObjectReader<'s> {
                 while let Some(link) = self.chain.pop() {
                     if self.chain.is_empty() {
                         self.apply(link, &base.content, content)?;
-                        self.keep(link, base.kind, content);
                         return Ok(base.kind);
                     }
                     let mut next = Vec::new();
