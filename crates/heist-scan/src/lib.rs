@@ -74,12 +74,12 @@
 //! }
 //!
 //! let findings = Arc::new(Mutex::new(Vec::new()));
-//! let source = ReaderSource::new("notes", &b"remember:\n  pin=1234, of course\n"[..]);
+//! let source = ReaderSource::new("notes", &b"remember:\n  the pin=1234\n"[..]);
 //! let report = Scan::new(Pins).source(source).run(Arc::clone(&findings))?;
 //! assert!(report.is_complete());
 //! let finding = &findings.lock().unwrap()[0];
-//! assert_eq!((finding.line, finding.column), (2, 7));
-//! assert_eq!(finding.excerpt, "  pin=1******, of course");
+//! assert_eq!((finding.line, finding.column), (2, 11));
+//! assert_eq!(finding.excerpt, "  the pin=1******");
 //! # Ok::<(), heist_scan::ScanError>(())
 //! ```
 //!
