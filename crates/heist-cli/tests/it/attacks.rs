@@ -105,9 +105,9 @@ fn no_exchange_during_a_scan_leads_out_of_the_tree() {
             let threads = (1 + round % 4).to_string();
             let output = run(scene.heist("scan", ["-f", "jsonl", "-j", &threads]));
             let report = text(&output);
-            assert!(!report.contains("link-directory/file\""), "{report}");
             let found = report.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             let outside = heist_scan::Secret::new(outside.as_bytes()).fingerprint().to_string();
+            // (While the names are exchanged, `link-directory` is the directory in the tree.)
             for finding in found {
                 assert_ne!(finding["fingerprint"], outside, "run {round}: {finding}");
             }
