@@ -7,4 +7,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec cargo run --release --quiet -p heist-bench -- scan hostile \
-    --seconds "${1:-60}" --bar "${2:-250}" --free-bar 800
+    --seconds "${1:-60}" --bar "${2:-400}" --free-bar 2500

@@ -76,7 +76,7 @@ pub(super) fn judgement(length: usize) -> u64 {
 
 /// To turn a match into a finding: to copy the text around it, to compare it with other matches, to
 /// make its excerpt and its fingerprint, and to report it.
-pub(super) const MATCH: u64 = 1400;
+pub(super) const MATCH: u64 = 2600;
 
 /// To decode a byte, by encoding. Digits may be base64 in four ways, and hexadecimal in two.
 pub(super) const DIGIT: u64 = 8;
